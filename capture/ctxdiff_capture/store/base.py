@@ -1,0 +1,67 @@
+"""What a store can do, whatever is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from ctxdiff_capture.model import Call, CallDetail, Placement, Recording, Session
+
+
+class SessionWriter(Protocol):
+    """One session being written. Used by one thread."""
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session's row."""
+
+    def write(self, call: Call) -> None:
+        """Store a call whole or not at all."""
+
+    def amend(self, call: Call) -> None:
+        """Replace what was stored under `call.id`: a retry came, or a stream went on."""
+
+    def close(self) -> None:
+        """Make everything durable and leave no sidecar file."""
+
+
+class TraceReader(Protocol):
+    """Read access to one trace. Never creates, migrates or changes a byte."""
+
+    def sessions(self) -> list[Session]:
+        """All sessions, in the order in which they were stored."""
+
+    def load(self, session_id: str, seqs: Sequence[int] | None = None) -> Recording:
+        """A session without its texts.
+
+        Args:
+            session_id: exact id.
+            seqs: only these calls; None is all. Unknown numbers are left out.
+
+        Raises:
+            TraceNotFound: no such session.
+        """
+
+    def texts(self, content_hashes: Iterable[str]) -> dict[str, str]:
+        """The texts of blocks, by content hash; unknown hashes are absent."""
+
+    def find_text(self, session_id: str, query: str) -> list[str]:
+        """Content hashes of the session's input and output blocks whose text contains `query`.
+
+        Literal and case-sensitive; order of first appearance.
+        """
+
+    def detail(self, call_id: str) -> CallDetail:
+        """What is stored about one call beyond its head and blocks."""
+
+    def inputs(self, call_id: str) -> tuple[Placement, ...]:
+        """A call's input blocks with their texts, in order."""
+
+    def outputs(self, call_id: str) -> tuple[Placement, ...]:
+        """A call's output blocks with their texts, in order."""
+
+    def request(self, call_id: str) -> bytes | None:
+        """The request body as it was sent, byte for byte; None when it was not kept."""
+
+    def close(self) -> None:
+        """Release the file."""
