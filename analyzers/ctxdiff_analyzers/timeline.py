@@ -5,13 +5,16 @@ The cost of a question then grows with what changed, not with turns times contex
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from ctxdiff_capture.model import BlockHead, CallHead, Usage
 
 TextOf = Callable[[str], str]
 """Content hash to text. Raises KeyError for a block that the timeline does not hold."""
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +53,66 @@ class Timeline:
     text_of: TextOf
     has_outputs: bool = False
     """True when answers were recorded, so that an empty list means an empty answer."""
+    _seen: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was worked out about this selection of turns, by question."""
+    _facts: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out about single blocks; shared by all selections of one session."""
 
     def agents(self) -> list[str | None]:
         """Distinct agents in order of first appearance; None counts as one of its own."""
-        return list(dict.fromkeys(turn.agent for turn in self.turns))
+        return list(self.groups())
 
     def of_agent(self, agent: str | None) -> Timeline:
         """The turns of one agent, over the same blocks."""
-        mine = tuple(turn for turn in self.turns if turn.agent == agent)
-        return Timeline(mine, self.blocks, self.label_table, self.text_of, self.has_outputs)
+        mine = self.groups().get(agent)
+        return mine if mine is not None else self._selection(())
 
     def groups(self) -> Mapping[str | None, Timeline]:
         """One timeline per distinct agent, so that only an agent's own turns are compared."""
-        return {agent: self.of_agent(agent) for agent in self.agents()}
+        return self.remembered("groups", self._split)
 
     def turn(self, seq: int) -> Turn | None:
         """The turn with that number, or None."""
-        return next((turn for turn in self.turns if turn.seq == seq), None)
+        at = self._index(seq)
+        return self.turns[at] if at < len(self.turns) and self.turns[at].seq == seq else None
 
     def previous(self, seq: int) -> Turn | None:
         """The same agent's latest turn before `seq`, or None."""
         this = self.turn(seq)
-        before = [t for t in self.turns if this and t.seq < seq and t.agent == this.agent]
-        return before[-1] if before else None
+        if this is None:
+            return None
+        mine = self.of_agent(this.agent)
+        at = mine._index(seq)
+        return mine.turns[at - 1] if at else None
+
+    def remembered(self, question: str, answer: Callable[[], Fact]) -> Fact:
+        """`answer()`, worked out once for this selection of turns."""
+        if question not in self._seen:
+            self._seen[question] = answer()
+        found: Fact = self._seen[question]
+        return found
+
+    def fact(self, question: str, block: int, answer: Callable[[str], Fact]) -> Fact:
+        """`answer(text of the block)`, worked out once per block of the session."""
+        key = (question, block)
+        if key not in self._facts:
+            self._facts[key] = answer(self.text_of(self.blocks[block].content_hash))
+        found: Fact = self._facts[key]
+        return found
+
+    def _index(self, seq: int) -> int:
+        numbers = self.remembered("numbers", lambda: [turn.seq for turn in self.turns])
+        return bisect_left(numbers, seq)
+
+    def _split(self) -> dict[str | None, Timeline]:
+        turns: dict[str | None, list[Turn]] = {}
+        for turn in self.turns:
+            turns.setdefault(turn.agent, []).append(turn)
+        if len(turns) == 1:
+            return dict.fromkeys(turns, self)
+        return {agent: self._selection(tuple(mine)) for agent, mine in turns.items()}
+
+    def _selection(self, turns: tuple[Turn, ...]) -> Timeline:
+        return Timeline(
+            turns, self.blocks, self.label_table, self.text_of, self.has_outputs, self._facts
+        )
