@@ -1,0 +1,48 @@
+"""The peer in an environment of its own, pinned, from PyPI."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import venv
+from hashlib import sha1
+from importlib import resources
+from pathlib import Path
+
+PEER = "ctxdiff==0.5.1"
+# The released peer imports a module that mcp 2 removed; its server needs the old major.
+REQUIREMENTS = [PEER, "mcp<2", "openai", "anthropic"]
+# tiktoken looks for a file named by the SHA-1 of this address before it asks the network.
+VOCABULARY = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+
+
+def cache_folder() -> Path:
+    """Where the peer's environment is kept between runs."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ctxdiff-mcp-benchmarks"
+
+
+def peer_environment() -> dict[str, str]:
+    """Environment variables under which the peer counts exactly, as it does once it has a vocabulary."""
+    folder = cache_folder() / "tiktoken"
+    target = folder / sha1(VOCABULARY.encode(), usedforsecurity=False).hexdigest()
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shipped = resources.files("ctxdiff_capture") / "tokens" / "o200k_base.tiktoken.gz"
+        target.write_bytes(gzip.decompress(shipped.read_bytes()))
+    return os.environ | {"TIKTOKEN_CACHE_DIR": str(folder)}
+
+
+def peer_python() -> Path:
+    """The interpreter of a virtual environment that holds the peer; made once, then reused."""
+    folder = (
+        cache_folder() / f"{PEER.replace('==', '-')}-py{sys.version_info[0]}.{sys.version_info[1]}"
+    )
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = folder / "complete"
+    if not done.exists():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *REQUIREMENTS], check=True)
+        done.touch()
+    return python

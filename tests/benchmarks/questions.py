@@ -1,0 +1,89 @@
+"""How long a question takes over MCP: ours cold and warm, beside the peer, on the same files.
+
+    python tests/benchmarks/questions.py [--turns 12 200 5000] [--without-peer-over SECONDS]
+
+Cold is the first question of a fresh server, warm the median of five repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import traces
+from peer import peer_python
+from rpc import Server
+
+TOOLS = ("explain", "diff", "tokens")
+
+
+def ours(folder: Path) -> list[str | Path]:
+    """The command that starts our server on a folder."""
+    return [sys.executable, "-I", "-m", "ctxdiff_mcp", "serve", "--runs-dir", folder]
+
+
+def theirs(folder: Path) -> list[str | Path]:
+    """The command that starts the peer's server on a folder."""
+    return [peer_python(), "-m", "ctxdiff", "mcp", "--runs-dir", folder]
+
+
+def arguments(tool: str, trace: Path, turns: int) -> dict[str, str | int]:
+    """A question about the trace's last turn."""
+    if tool == "diff":
+        return {"run": trace.name, "turn_a": turns - 1, "turn_b": turns}
+    return {"run": trace.name, "turn": turns} if tool == "explain" else {"run": trace.name}
+
+
+def cold(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) -> float:
+    """Seconds of the first question to a fresh server."""
+    server = Server(command)
+    try:
+        return server.timed_call(f"ctxdiff_{tool}", asked)[0]
+    finally:
+        server.close()
+
+
+def warm(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) -> float:
+    """Median seconds of a repeated question."""
+    server = Server(command)
+    try:
+        server.timed_call(f"ctxdiff_{tool}", asked)
+        return statistics.median(server.timed_call(f"ctxdiff_{tool}", asked)[0] for _ in range(5))
+    finally:
+        server.close()
+
+
+def main() -> None:
+    """Print one line per trace and tool."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, nargs="+", default=[12, 200, 5000])
+    parser.add_argument("--without-peer", action="store_true", help="measure only ours")
+    options = parser.parse_args()
+    print(
+        f"{'turns':>6} {'tool':8} {'cold s':>9} {'warm s':>9} {'peer s':>9} {'peer/cold':>10} {'peer/warm':>10}"
+    )
+    for turns in options.turns:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            rows = traces.windowed(turns) if turns > 1000 else traces.growing(turns)
+            trace = traces.write(folder / f"bench{turns}.ctrace", rows)
+            for tool in TOOLS:
+                asked = arguments(tool, trace, turns)
+                first = statistics.median(cold(ours(folder), tool, asked) for _ in range(3))
+                again = warm(ours(folder), tool, asked)
+                line = f"{turns:>6} {tool:8} {first:>9.4f} {again:>9.4f}"
+                if not options.without_peer:
+                    peer = cold(theirs(folder), tool, asked)
+                    line += f" {peer:>9.4f} {peer / first:>9.1f}x {peer / again:>9.1f}x"
+                print(line, flush=True)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"largest peak memory of any server in this run: {peak / 1024:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()
