@@ -1,0 +1,133 @@
+"""Token arithmetic of the providers: what each one's counters include. Nowhere else.
+
+| shape | prompt | source |
+|---|---|---|
+| OpenAI chat, Gemini, OpenAI Responses | includes the cached part | provider API references, 2026-08 |
+| Anthropic, Bedrock | leaves out what was read from and written to the cache | likewise |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctxdiff_capture.model import Json, Usage
+
+# First match wins, in this order: some gateways send several spellings, some of them null.
+_INCLUSIVE = ("prompt_tokens",)
+_EITHER = ("input_tokens",)
+_GEMINI = ("prompt_token_count", "promptTokenCount")
+_ADDITIVE = ("inputTokens",)
+_PROMPT = _INCLUSIVE + _EITHER + _GEMINI + _ADDITIVE
+_OUTPUT = (
+    "completion_tokens",
+    "output_tokens",
+    "candidates_token_count",
+    "candidatesTokenCount",
+    "outputTokens",
+)
+_READ_BESIDE = ("cache_read_input_tokens", "cacheReadInputTokens")
+_WRITE_BESIDE = ("cache_creation_input_tokens", "cacheWriteInputTokens")
+_READ_INSIDE = (
+    "prompt_cache_hit_tokens",
+    "cached_content_token_count",
+    "cachedContentTokenCount",
+    "cached_tokens",
+)
+_THOUGHTS = ("thoughts_token_count", "thoughtsTokenCount")
+_DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
+_DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
+_LARGEST = 2**53 - 1
+
+
+def usage_of(raw: Json, provider: str | None = None, surface: str | None = None) -> Usage:
+    """What the provider billed, in one arithmetic.
+
+    Args:
+        raw: the usage object as the provider sent it, or as ctxdiff reduced it; anything else,
+            and any counter that is not a whole number from 0 up, counts as absent.
+        provider: attribution label; decides only where the keys alone do not.
+        surface: what kind of request it was; likewise.
+    """
+    if not isinstance(raw, Mapping):
+        return Usage()
+    read, write = _cached(raw)
+    return Usage(
+        prompt_tokens=_prompt(raw, read, write, _excludes_cache(raw, provider, surface)),
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        output_tokens=_output(raw),
+        reasoning_tokens=_first(_details(raw, _DETAILS_OUT), ("reasoning_tokens",))
+        or _first(raw, (*_THOUGHTS, "reasoning_tokens")),
+    )
+
+
+def _excludes_cache(raw: Mapping[str, Json], provider: str | None, surface: str | None) -> bool:
+    """Whether the prompt counter leaves out the cached parts."""
+    key = _first_key(raw, _PROMPT)
+    if key in _EITHER:
+        if any(name in raw for name in _DETAILS_IN):
+            return False
+        speaks_anthropic = any(name in raw for name in (*_READ_BESIDE, *_WRITE_BESIDE))
+        return speaks_anthropic or provider == "anthropic" or surface == "anthropic.messages"
+    return key is None or key in _ADDITIVE
+
+
+def _prompt(
+    raw: Mapping[str, Json], read: int | None, write: int | None, excludes_cache: bool
+) -> int | None:
+    counted = _first(raw, _PROMPT)
+    if not excludes_cache:
+        return counted
+    parts = [part for part in (counted, read, write) if part is not None]
+    return sum(parts) if parts else None
+
+
+def _cached(raw: Mapping[str, Json]) -> tuple[int | None, int | None]:
+    """Tokens read from and written to the cache."""
+    details = _details(raw, _DETAILS_IN)
+    read = _first(raw, _READ_BESIDE)
+    if read is None:
+        read = _first(details, ("cached_tokens",))
+    if read is None:
+        read = _first(raw, _READ_INSIDE)
+    write = _first(raw, _WRITE_BESIDE)
+    if write is None:
+        write = _first(details, ("cache_write_tokens", "cache_creation_tokens"))
+    if write is None:
+        write = _first(raw, ("cache_write_tokens",))
+    by_life_time = raw.get("cache_creation")
+    if write is None and isinstance(by_life_time, Mapping):
+        written = [n for n in map(_count, by_life_time.values()) if n is not None]
+        write = sum(written) if written else None
+    return read, write
+
+
+def _output(raw: Mapping[str, Json]) -> int | None:
+    key = _first_key(raw, _OUTPUT)
+    if key is None:
+        return None
+    counted = _count(raw[key])
+    # Gemini alone counts its thoughts beside the answer and not inside it.
+    thoughts = _first(raw, _THOUGHTS) if key.startswith("candidates") else None
+    return counted if counted is None or thoughts is None else counted + thoughts
+
+
+def _details(raw: Mapping[str, Json], names: tuple[str, ...]) -> Mapping[str, Json]:
+    found = (raw.get(name) for name in names)
+    return next((details for details in found if isinstance(details, Mapping)), {})
+
+
+def _first_key(raw: Mapping[str, Json], names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if _count(raw.get(name)) is not None), None)
+
+
+def _first(raw: Mapping[str, Json], names: tuple[str, ...]) -> int | None:
+    key = _first_key(raw, names)
+    return None if key is None else _count(raw[key])
+
+
+def _count(value: Json) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # NaN fails every comparison, so it is absent too.
+    return int(value) if 0 <= value <= _LARGEST and value == int(value) else None

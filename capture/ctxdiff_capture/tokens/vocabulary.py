@@ -1,0 +1,96 @@
+"""OpenAI's o200k_base vocabulary, shipped with the package and never fetched."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from binascii import a2b_base64
+from hashlib import sha256
+from importlib.resources import files
+from threading import Lock
+
+import tiktoken
+
+log = logging.getLogger("ctxdiff")
+
+SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+"""Of the unpacked table. Source: tiktoken's own list of encodings, read 2026-08."""
+
+# Source: o200k_base in tiktoken's public encodings (MIT), read 2026-08.
+_UPPER, _LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+_CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_PATTERN = "|".join(
+    (
+        rf"[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}]*[{_LOWER}]+{_CONTRACTION}",
+        rf"[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}]+[{_LOWER}]*{_CONTRACTION}",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+_SPECIAL = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
+
+
+class Vocabulary:
+    """The table, loaded on first need by whichever thread needs it; the others wait.
+
+    Loading takes about half a second, most of it inside tiktoken.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._encoding: tiktoken.Encoding | None = None
+        self._is_broken = False
+
+    def count(self, text: str) -> int | None:
+        """Tokens of `text`, spellings of special tokens as ordinary text.
+
+        None when the table cannot be loaded or tiktoken gives up on the text.
+        """
+        encoding = self._loaded()
+        if encoding is None:
+            return None
+        try:
+            return len(encoding.encode_ordinary(text))
+        except BaseException as fault:
+            # tiktoken's panics are no `Exception`, and their class cannot be imported.
+            if type(fault).__name__ != "PanicException":
+                raise
+            return None
+
+    def _loaded(self) -> tiktoken.Encoding | None:
+        if self._encoding is not None or self._is_broken:
+            return self._encoding
+        with self._lock:
+            if self._encoding is None and not self._is_broken:
+                try:
+                    self._encoding = load()
+                except Exception:
+                    self._is_broken = True
+                    log.exception("ctxdiff could not load its vocabulary; tokens are estimated")
+            return self._encoding
+
+
+def load() -> tiktoken.Encoding:
+    """The encoding, read from the package.
+
+    Raises:
+        OSError: the table is missing.
+        ValueError: its bytes are not the published ones.
+    """
+    packed = files("ctxdiff_capture.tokens").joinpath("o200k_base.tiktoken.gz").read_bytes()
+    table = gzip.decompress(packed)
+    if (digest := sha256(table).hexdigest()) != SHA256:
+        raise ValueError(f"the vocabulary has SHA-256 {digest!r} and not {SHA256!r}")
+    # Each line is `base64 rank`, and the ranks of the published table count up from 0.
+    tokens = map(a2b_base64, table.split()[::2])
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    return tiktoken.Encoding(
+        "o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL
+    )
+
+
+o200k = Vocabulary()
+"""The one table of the process."""
