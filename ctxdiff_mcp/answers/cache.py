@@ -1,0 +1,196 @@
+"""The answer to "where did the prefix that a cache could reuse stop matching?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxdiff_analyzers.prefix import Break, BreakGroup, CulpritKind, prefix_report
+from ctxdiff_analyzers.timeline import Timeline
+from ctxdiff_analyzers.tokens import usage_rollup
+
+from ctxdiff_mcp.answers.open_run import OpenRun
+from ctxdiff_mcp.answers.refs import BlockRef, RunRef
+from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.gate.captured import Name
+
+
+@dataclass(frozen=True, slots=True)
+class BreakRow:
+    """A turn whose context no longer starts like the same agent's previous one."""
+
+    turn_before: int
+    turn: int
+    agent: Name | None
+    stable_blocks: int
+    stable_tokens: int
+    position: int
+    """Of the first different block, in `turn`."""
+    rebilled_tokens: int
+    """From there to the end of `turn`, new content included."""
+    culprit: CulpritKind
+    label: Name
+    block: BlockRef
+    """Of `turn`; for `evicted` of the turn before."""
+    before: BlockRef | None
+    """Its earlier form, for `modified`."""
+    moved_from: int | None
+    moved_to: int | None
+    first_diff_char: int | None
+    is_dynamic: bool
+    """A small part of a longer text differs, as a clock in a prompt does."""
+
+
+@dataclass(frozen=True, slots=True)
+class BreakRows:
+    """Breaks with the same agent, culprit, label and position."""
+
+    count: int
+    pairs: int
+    """Neighbouring turns of that agent: how often it could have broken."""
+    first: BreakRow
+    turns: tuple[int, ...]
+    """The turns at which it broke, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUse:
+    """What the provider reports of its cache."""
+
+    prompt_tokens: int
+    read_tokens: int
+    write_tokens: int
+    calls_with_usage: int
+    calls_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Prefix stability of a run, an agent, or at one turn."""
+
+    run: RunRef
+    agent: Name | None
+    """The agent asked about; None for all."""
+    turn: int | None
+    """The turn asked about; None for all."""
+    pairs: int
+    """Neighbouring turns of the same agent that were compared."""
+    agents_analyzed: int | None
+    """None with fewer than two agents."""
+    stable_prefix_tokens_min: int
+    """The shortest stable start of any pair; 0 without pairs."""
+    rebilled_tokens: int
+    exact: bool
+    breaks: tuple[BreakRow, ...]
+    """Ascending by turn; only those at `turn` when that is given."""
+    groups: tuple[BreakRows, ...]
+    """The same breaks, most frequent first."""
+    fix_hint: bool
+    """True when one volatile value in an early system block explains every break of the scope."""
+    use: CacheUse
+
+
+def cache(
+    source: Source,
+    run: str,
+    turn: int | None = None,
+    *,
+    agent: str | None = None,
+    ask: Ask = OPEN,
+) -> Cache:
+    """Where the prefix broke in a run, an agent's turns, or at one turn.
+
+    Raises:
+        Unanswerable: a selector fits nothing or several things.
+        StoreError: the file went away or cannot be read.
+    """
+    opened = find_run(source, run, ask)
+    with opened.lock:
+        scope = find_scope(opened, agent, ask)
+        if turn is not None:
+            find_turn(opened, turn, scope)
+        report = scope.remembered("answers.prefix", lambda: prefix_report(scope))
+        members = _members(report.breaks, turn)
+        rows = tuple(_row(opened, one) for one in report.breaks if turn in (None, one.seq_new))
+        groups = [
+            _group(opened, one, members[_key(one.first)])
+            for one in report.groups
+            if _key(one.first) in members
+        ]
+        return Cache(
+            run=opened.ref,
+            agent=None if agent is None else opened.agent(scope.turns[0].agent),
+            turn=turn,
+            pairs=report.pairs_analyzed,
+            agents_analyzed=report.agents_analyzed,
+            stable_prefix_tokens_min=report.stable_prefix_tokens_min,
+            rebilled_tokens=sum(row.rebilled_tokens for row in rows),
+            exact=not report.approximate,
+            breaks=rows,
+            groups=tuple(sorted(groups, key=lambda one: one.count, reverse=True)),
+            fix_hint=report.fix_hint,
+            use=_use(scope, turn),
+        )
+
+
+_Key = tuple[str | None, CulpritKind, str, int]
+
+
+def _key(one: Break) -> _Key:
+    return one.agent, one.culprit_kind, one.culprit_label, one.divergent_position
+
+
+def _members(breaks: tuple[Break, ...], turn: int | None) -> dict[_Key, list[Break]]:
+    found: dict[_Key, list[Break]] = {}
+    for one in breaks:
+        if turn in (None, one.seq_new):
+            found.setdefault(_key(one), []).append(one)
+    return found
+
+
+def _group(run: OpenRun, group: BreakGroup, members: list[Break]) -> BreakRows:
+    return BreakRows(
+        count=len(members),
+        pairs=group.denominator,
+        first=_row(run, members[0]),
+        turns=tuple(one.seq_new for one in members),
+    )
+
+
+def _row(run: OpenRun, one: Break) -> BreakRow:
+    before = one.content_hash_before
+    return BreakRow(
+        turn_before=one.seq_old,
+        turn=one.seq_new,
+        agent=run.agent(one.agent),
+        stable_blocks=one.stable_blocks,
+        stable_tokens=one.stable_tokens,
+        position=one.divergent_position,
+        rebilled_tokens=one.rebilled_tokens,
+        culprit=one.culprit_kind,
+        label=run.label(one.culprit_label),
+        block=run.block(one.content_hash),
+        before=None if before is None else run.block(before),
+        moved_from=one.moved_from,
+        moved_to=one.moved_to,
+        first_diff_char=one.first_diff_char,
+        is_dynamic=one.is_dynamic,
+    )
+
+
+def _use(scope: Timeline, turn: int | None) -> CacheUse:
+    if turn is None:
+        usage = usage_rollup(scope)
+        return CacheUse(
+            usage.input_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+            usage.calls_with_usage,
+            usage.calls_total,
+        )
+    this = scope.turn(turn)
+    billed = None if this is None else this.usage
+    if billed is None or billed.prompt_tokens is None:
+        return CacheUse(0, 0, 0, 0, 1)
+    read, written = billed.cache_read_tokens or 0, billed.cache_write_tokens or 0
+    return CacheUse(billed.prompt_tokens, read, written, 1, 1)

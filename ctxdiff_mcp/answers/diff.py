@@ -1,0 +1,191 @@
+"""The answer to "what changed between two turns?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
+from ctxdiff_analyzers.hunks import Budget, Granularity, Op, hunk
+
+from ctxdiff_mcp.answers.open_run import OpenRun
+from ctxdiff_mcp.answers.refs import BlockRef, RunRef
+from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.gate.captured import Captured, Name
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One block of either turn, or one of each."""
+
+    kind: EntryKind
+    position_old: int | None
+    position_new: int | None
+    block: BlockRef
+    """The old turn's block for `evicted`, otherwise the new turn's."""
+    before: BlockRef | None
+    """The old turn's block, where the two differ."""
+    label: Name
+
+    @property
+    def is_moved(self) -> bool:
+        """Unchanged, in another place."""
+        return self.kind == "unchanged" and self.position_old != self.position_new
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an edited text."""
+
+    op: Op
+    text: Captured
+    omitted_before: int
+    """Code points of the same run left out in front of `text`."""
+    omitted_after: int
+    """Code points of the same run left out behind `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """How one block's text became another's, shortened."""
+
+    pieces: tuple[Piece, ...]
+    equal_chars: int
+    deleted_chars: int
+    inserted_chars: int
+    first_diff_char: int | None
+    granularity: Granularity
+    truncated: bool
+    """True when later changes are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The difference of two turns."""
+
+    run_a: RunRef
+    run_b: RunRef
+    turn_a: int
+    turn_b: int
+    agent_a: Name | None
+    agent_b: Name | None
+    crosses_agents: bool
+    """True when the turns belong to different agents of one run."""
+    same_agent_before: int | None
+    """When it crosses agents: the turn before `turn_b` of the same agent."""
+    counts: Counts
+    tokens_added: int
+    tokens_evicted: int
+    unchanged_tokens: int
+    exact: bool
+    changes: tuple[Change, ...]
+    """Every block of either turn, in the order of the new one."""
+    _old: OpenRun = field(repr=False, compare=False)
+    _new: OpenRun = field(repr=False, compare=False)
+
+    @property
+    def net_tokens(self) -> int:
+        """Total of `turn_b` minus total of `turn_a`."""
+        return self.tokens_added - self.tokens_evicted
+
+    def text(self, change: Change) -> Captured:
+        """The text of the change's block."""
+        run = self._old if change.kind == "evicted" else self._new
+        return run.text_of(change.block)
+
+    def edit(self, change: Change, budget: Budget | None = None) -> Edit:
+        """What was edited inside a modified block.
+
+        Raises:
+            ValueError: the change has no block before it.
+        """
+        if change.before is None:
+            raise ValueError(f"a change of kind {change.kind!r} has no earlier text")
+        old = self._old.text(self._old.stored_hash(change.before))
+        new = self._new.text(self._new.stored_hash(change.block))
+        found = hunk(old, new, budget)
+        return Edit(
+            pieces=tuple(
+                Piece(s.op, Captured(s.text), s.omitted_before, s.omitted_after)
+                for s in found.segments
+            ),
+            equal_chars=found.equal_chars,
+            deleted_chars=found.deleted_chars,
+            inserted_chars=found.inserted_chars,
+            first_diff_char=found.first_diff_char,
+            granularity=found.granularity,
+            truncated=found.truncated,
+        )
+
+
+def diff(
+    source: Source,
+    run: str,
+    turn_a: int,
+    turn_b: int,
+    *,
+    agent: str | None = None,
+    run_b: str | None = None,
+    ask: Ask = OPEN,
+) -> Diff:
+    """What changed from `turn_a` of `run` to `turn_b` of `run_b`, or of `run` without it.
+
+    With `agent`, both turns must be that agent's.
+
+    Raises:
+        Unanswerable: a selector fits nothing or several things.
+        StoreError: a file went away or cannot be read.
+    """
+    old_run = find_run(source, run, ask)
+    new_run = old_run if run_b is None else find_run(source, run_b, ask)
+    old = find_turn(old_run, turn_a, find_scope(old_run, agent, ask))
+    new = find_turn(new_run, turn_b, find_scope(new_run, agent, ask))
+    with old_run.lock, new_run.lock:
+        other = None if new_run is old_run else new_run.timeline
+        found = turn_diff(old, new, old_run.timeline, other)
+        before = new_run.timeline.previous(new.seq)
+    crosses = found.crosses_agents and old_run is new_run
+    return diff_answer(
+        found, old_run, new_run, crosses, before.seq if crosses and before is not None else None
+    )
+
+
+def diff_answer(
+    found: TurnDiff,
+    old_run: OpenRun,
+    new_run: OpenRun,
+    crosses_agents: bool = False,
+    same_agent_before: int | None = None,
+) -> Diff:
+    """An analyzer's result as an answer."""
+    return Diff(
+        run_a=old_run.ref,
+        run_b=new_run.ref,
+        turn_a=found.seq_old,
+        turn_b=found.seq_new,
+        agent_a=old_run.agent(found.agent_old),
+        agent_b=new_run.agent(found.agent_new),
+        crosses_agents=crosses_agents,
+        same_agent_before=same_agent_before,
+        counts=found.counts,
+        tokens_added=found.tokens_added,
+        tokens_evicted=found.tokens_evicted,
+        unchanged_tokens=found.unchanged_tokens,
+        exact=not found.approximate,
+        changes=tuple(_change(entry, old_run, new_run) for entry in found.entries),
+        _old=old_run,
+        _new=new_run,
+    )
+
+
+def _change(entry: Entry, old_run: OpenRun, new_run: OpenRun) -> Change:
+    run = old_run if entry.kind == "evicted" else new_run
+    before = entry.content_hash_before
+    return Change(
+        kind=entry.kind,
+        position_old=entry.position_old,
+        position_new=entry.position_new,
+        block=run.block(entry.content_hash),
+        before=None if before is None else old_run.block(before),
+        label=run.label(entry.label),
+    )

@@ -1,0 +1,98 @@
+"""The answer to "what did the model see, what had changed, and what follows from it?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ctxdiff_analyzers import explain as explaining
+from ctxdiff_analyzers.evictions import evictions
+from ctxdiff_analyzers.timeline import Timeline
+from ctxdiff_analyzers.window import Fill
+
+from ctxdiff_mcp.answers.diff import Diff, diff_answer
+from ctxdiff_mcp.answers.findings import FindingRow, finding_rows
+from ctxdiff_mcp.answers.refs import RunRef
+from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.turns import Outcome, TurnRow, outcome, turn_row
+
+ChosenBy: TypeAlias = Literal["asked", "failed", "cut_off", "tagged_block_lost", "last"]
+"""Why this turn: the caller named it, or it is the first that failed, whose answer was cut off or
+that lost a tagged block, or the last one because none of these happened."""
+
+ASKED: ChosenBy = "asked"
+CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
+"""Finish reasons that say the answer ended at a token limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One turn explained."""
+
+    run: RunRef
+    turn: int
+    chosen_by: ChosenBy
+    turns_total: int
+    """Of the run, all agents."""
+    tokens: TurnRow
+    outcome: Outcome
+    window: Fill | None
+    """None when no window was stated."""
+    diff: Diff | None
+    """From the same agent's previous turn; None for its first."""
+    findings: tuple[FindingRow, ...]
+    """Most telling first; empty for a healthy turn."""
+
+
+def explain(
+    source: Source,
+    run: str,
+    turn: int | None = None,
+    *,
+    agent: str | None = None,
+    window: int | None = None,
+    ask: Ask = OPEN,
+) -> Explanation:
+    """Explain a turn; without one, the turn that most likely broke first.
+
+    `window` is the size of the model's context window in tokens, as the user states it.
+
+    Raises:
+        Unanswerable: a selector fits nothing or several things.
+        StoreError: the file went away or cannot be read.
+        ValueError: `window` is not positive.
+    """
+    opened = find_run(source, run, ask)
+    with opened.lock:
+        scope = find_scope(opened, agent, ask)
+        seq, chosen_by = suspect(scope) if turn is None else (turn, ASKED)
+        this = find_turn(opened, seq, scope)
+        found = explaining.explain(opened.timeline, seq, window=window)
+        return Explanation(
+            run=opened.ref,
+            turn=seq,
+            chosen_by=chosen_by,
+            turns_total=len(opened.timeline.turns),
+            tokens=turn_row(opened, found.tokens),
+            outcome=outcome(this),
+            window=found.window,
+            diff=None if found.diff is None else diff_answer(found.diff, opened, opened),
+            findings=finding_rows(opened, found.findings),
+        )
+
+
+def suspect(scope: Timeline) -> tuple[int, ChosenBy]:
+    """The turn that most likely broke first, and why it is suspected."""
+    signs: list[tuple[int, ChosenBy]] = []
+    for turn in scope.turns:
+        if turn.call.error is not None:
+            signs.append((turn.seq, "failed"))
+            break
+        if turn.call.finish_reason in CUT_OFF:
+            signs.append((turn.seq, "cut_off"))
+            break
+    lost = evictions(scope).events
+    if lost:
+        signs.append((lost[0].evicted_turn, "tagged_block_lost"))
+    return min(signs, default=(scope.turns[-1].seq, "last"), key=lambda sign: sign[0])

@@ -1,0 +1,65 @@
+"""Findings as answers carry them: the trace's words are captured, blocks are references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ctxdiff_analyzers.findings import Certainty, Code, Finding, NextCall, Severity
+
+from ctxdiff_mcp.answers.open_run import OpenRun
+from ctxdiff_mcp.answers.refs import BlockRef
+from ctxdiff_mcp.gate.captured import Captured, Name
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A finding of `ctxdiff_analyzers.findings`, field by field."""
+
+    code: Code
+    cause: str | None
+    turn: int
+    since: int | None
+    agent: Name | None
+    severity: Severity
+    certainty: Certainty
+    blocks: tuple[BlockRef, ...]
+    """The blocks of the evidence's content hashes."""
+    positions: tuple[int, ...]
+    first_difference: int | None
+    names: tuple[Captured, ...]
+    excerpts: tuple[Captured, ...]
+    counts: tuple[tuple[str, int], ...]
+    tokens: int | None
+    tokens_method: Literal["exact", "estimate"] | None
+    why: str | None
+    next: NextCall | None
+
+
+def finding_rows(run: OpenRun, findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
+    """Findings about `run`, in the given order."""
+    return tuple(_row(run, finding) for finding in findings)
+
+
+def _row(run: OpenRun, finding: Finding) -> FindingRow:
+    evidence = finding.evidence
+    return FindingRow(
+        code=finding.code,
+        cause=finding.cause,
+        turn=finding.turn,
+        since=finding.since,
+        agent=run.agent(finding.agent),
+        severity=finding.severity,
+        certainty=finding.certainty,
+        blocks=run.blocks(evidence.content_hashes),
+        positions=evidence.positions,
+        first_difference=evidence.first_difference,
+        names=tuple(Captured(name) for name in evidence.names),
+        excerpts=tuple(Captured(text) for text in evidence.excerpts),
+        counts=evidence.counts,
+        tokens=finding.tokens,
+        tokens_method=finding.tokens_method,
+        why=finding.why,
+        next=finding.next,
+    )

@@ -1,0 +1,57 @@
+"""The answer to "which runs are there?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxdiff_mcp.answers.refs import RunRef, names
+from ctxdiff_mcp.answers.source import Listed, Source, Unreadable
+from ctxdiff_mcp.gate.captured import Captured, Name
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run of the list."""
+
+    run: RunRef
+    project: Name
+    provider: Name
+    models: tuple[Name, ...]
+    agents: tuple[Name, ...]
+    """Named agents in order of first appearance."""
+    started_at: str | None
+    """`2026-11-30T11:39:03Z`; None when the file says something else."""
+    turns: int
+    sessions_in_file: bool
+    """True when its file holds more sessions than this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All readable runs, newest first, and the files that could not be read."""
+
+    rows: tuple[RunRow, ...]
+    unreadable: tuple[Unreadable, ...]
+    complete: bool
+    """False when the folder holds more than is looked at."""
+
+
+def runs(source: Source) -> Runs:
+    """Every run of the source, newest first."""
+    listing = source.listing()
+    rows = tuple(_row(listed, number) for number, listed in enumerate(listing.runs, 1))
+    return Runs(rows, listing.unreadable, listing.complete)
+
+
+def _row(listed: Listed, number: int) -> RunRow:
+    session = listed.session
+    return RunRow(
+        run=listed.ref,
+        project=Name(Captured(session.project), f"p{number}"),
+        provider=Name(Captured(session.provider), f"v{number}"),
+        models=tuple(names(session.models, "m").values()),
+        agents=tuple(names(session.agents, "a").values()),
+        started_at=listed.started,
+        turns=session.calls,
+        sessions_in_file=listed.has_siblings,
+    )

@@ -1,0 +1,221 @@
+"""From what a caller wrote to a run, a turn, an agent, a block; or to what would have fitted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Literal, NoReturn, TypeAlias
+
+from ctxdiff_analyzers.timeline import Timeline, Turn
+from ctxdiff_capture.errors import SelectionError
+
+from ctxdiff_mcp.answers.open_run import OpenRun
+from ctxdiff_mcp.answers.refs import BlockRef
+from ctxdiff_mcp.answers.source import Listed, Source
+from ctxdiff_mcp.gate.captured import Name
+
+LATEST = "latest"
+MIN_HASH_CHARS = 6
+MIN_SESSION_CHARS = 4
+
+Problem: TypeAlias = Literal[
+    "no_runs",
+    "unknown_run",
+    "ambiguous_run",
+    "unknown_turn",
+    "turn_of_another_agent",
+    "unknown_agent",
+    "ambiguous_agent",
+    "unknown_block",
+    "ambiguous_block",
+    "hash_too_short",
+    "unknown_position",
+    "empty_run",
+    "not_in_redact_mode",
+]
+
+_WORDS: dict[Problem, tuple[str, str]] = {
+    "no_runs": ("no readable trace is there", "record one, or start with another runs folder"),
+    "unknown_run": ("no run has this handle", "use a handle of the list, or `latest`"),
+    "ambiguous_run": ("several runs fit this handle", "use one of these exact handles"),
+    "unknown_turn": ("the run has no such turn", "use one of its turns"),
+    "turn_of_another_agent": ("this turn belongs to another agent", "leave `agent` out"),
+    "unknown_agent": ("the run has no such agent", "use one of its agents, or leave `agent` out"),
+    "ambiguous_agent": ("several agents fit", "use one of these exact names"),
+    "unknown_block": ("the run has no such block", "list a turn's blocks by giving only `turn`"),
+    "ambiguous_block": ("several blocks fit", "give more characters of the hash"),
+    "hash_too_short": ("the hash is too short", "give at least 6 hex digits"),
+    "unknown_position": ("the turn has no block there", "use one of its positions"),
+    "empty_run": ("the run has no turns", "use another run"),
+    "not_in_redact_mode": ("this is off in redact mode", "start the server without --redact"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What would have fitted, nearest first."""
+
+    names: tuple[Name, ...] = ()
+    blocks: tuple[BlockRef, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """Turns or positions, ascending."""
+
+
+class Unanswerable(SelectionError):
+    """The question does not fit the record. Problem and remedy are fixed words.
+
+    Args:
+        code: what is wrong; a closed set.
+        choices: what would have fitted.
+    """
+
+    def __init__(self, code: Problem, choices: Choices | None = None) -> None:
+        problem, remedy = _WORDS[code]
+        super().__init__(problem, remedy=remedy)
+        self.code = code
+        self.choices = choices or Choices()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """How selectors are read. In redact mode only ordinals are, because a name is a guess."""
+
+    by_name: bool = True
+
+
+OPEN = Ask()
+
+
+def find_run(source: Source, run: str, ask: Ask = OPEN) -> OpenRun:
+    """The run that `run` names, ready to be asked.
+
+    That is an exact handle, any unambiguous prefix of a handle or session id, or `latest`.
+
+    Raises:
+        Unanswerable: none or several fit.
+        StoreError: the file went away or cannot be read.
+    """
+    return source.open(find_listed(source.listing().runs, run, ask))
+
+
+def find_listed(runs: Sequence[Listed], run: str, ask: Ask = OPEN) -> Listed:
+    """The one listed run that `run` names; `runs` are newest first.
+
+    Raises:
+        Unanswerable: none or several fit.
+    """
+    if not runs:
+        raise Unanswerable("no_runs")
+    wanted = run.strip()
+    if wanted == LATEST:
+        return runs[0]
+    by_ordinal = [listed for listed in runs if listed.ref.name.handle == wanted]
+    steps = _spellings(runs, wanted) if ask.by_name and wanted else []
+    for fits in (*steps, by_ordinal):
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            raise Unanswerable("ambiguous_run", Choices(tuple(one.ref.name for one in fits)))
+    nearest = _nearest(runs, wanted) if ask.by_name else list(runs)
+    raise Unanswerable("unknown_run", Choices(tuple(one.ref.name for one in nearest)))
+
+
+def find_agent(run: OpenRun, agent: str, ask: Ask = OPEN) -> str:
+    """The exact name of the agent that `agent` spells: its name, its handle, or a prefix.
+
+    Raises:
+        Unanswerable: none or several fit.
+    """
+    wanted = agent.strip()
+    named = {text: name for text, name in run.agents.items() if text is not None}
+    exact = [text for text in named if ask.by_name and text == agent]
+    by_handle = [text for text, name in named.items() if name.handle == wanted]
+    prefixed = [text for text in named if ask.by_name and wanted and text.startswith(wanted)]
+    for fits in (exact, by_handle, prefixed):
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            raise Unanswerable("ambiguous_agent", Choices(tuple(named[text] for text in fits)))
+    raise Unanswerable("unknown_agent", Choices(tuple(named.values())))
+
+
+def find_scope(run: OpenRun, agent: str | None, ask: Ask = OPEN) -> Timeline:
+    """The turns of the agent that `agent` spells; all turns for None.
+
+    Raises:
+        Unanswerable: no such agent, or nothing was recorded.
+    """
+    if not run.timeline.turns:
+        raise Unanswerable("empty_run")
+    if agent is None:
+        return run.timeline
+    return run.timeline.of_agent(find_agent(run, agent, ask))
+
+
+def find_turn(run: OpenRun, seq: int, scope: Timeline | None = None) -> Turn:
+    """Turn `seq`, which must be in `scope` when that is given.
+
+    Raises:
+        Unanswerable: there is none, or it is another agent's.
+    """
+    scope = scope or run.timeline
+    turn = scope.turn(seq)
+    if turn is not None:
+        return turn
+    code: Problem = "unknown_turn" if run.timeline.turn(seq) is None else "turn_of_another_agent"
+    raise Unanswerable(code, Choices(numbers=tuple(one.seq for one in scope.turns)))
+
+
+def find_block(run: OpenRun, content_hash: str, ask: Ask = OPEN) -> BlockRef:
+    """The block whose hash starts with `content_hash`, or whose handle (`b7`) it is.
+
+    Raises:
+        Unanswerable: none or several fit, or fewer than 6 digits are given.
+    """
+    wanted = content_hash.strip().lower()
+    ordinal = re.fullmatch(r"b([1-9][0-9]{0,8})", wanted, re.ASCII)
+    found = run.with_ordinal(int(ordinal[1])) if ordinal else None
+    if not ask.by_name:
+        return found or _no_block("unknown_block")
+    if re.fullmatch(r"[0-9a-f]+", wanted, re.ASCII) and len(wanted) >= MIN_HASH_CHARS:
+        fits = run.starting_with(wanted)
+        if len(fits) > 1:
+            raise Unanswerable("ambiguous_block", Choices(blocks=tuple(fits)))
+        found = fits[0] if fits else found
+    return found or _no_block("hash_too_short" if len(wanted) < MIN_HASH_CHARS else "unknown_block")
+
+
+def _no_block(code: Problem) -> NoReturn:
+    raise Unanswerable(code)
+
+
+def _spellings(runs: Sequence[Listed], wanted: str) -> list[list[Listed]]:
+    """Runs that fit, by ever looser readings; the first reading with a fit decides."""
+    label = wanted.removesuffix(".ctrace")
+    return [
+        [one for one in runs if one.handle == wanted],
+        [one for one in runs if one.label == label],
+        [one for one in runs if one.label.rpartition("/")[2] == label],
+        [one for one in runs if _has_session(one, wanted)],
+        [one for one in runs if one.handle.startswith(wanted)],
+        [one for one in runs if one.label.rpartition("/")[2].startswith(wanted)],
+    ]
+
+
+def _has_session(run: Listed, wanted: str) -> bool:
+    label, mark, start = wanted.rpartition("#")
+    if len(start) < MIN_SESSION_CHARS or (mark and label not in (run.label, "")):
+        return False
+    return run.session.id.startswith(start)
+
+
+def _nearest(runs: Sequence[Listed], wanted: str) -> list[Listed]:
+    """Runs whose handle shares most of its start with `wanted` first; newest first among equals."""
+
+    def shared(run: Listed) -> int:
+        pairs = zip(run.handle.lower(), wanted.lower(), strict=False)
+        return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+    return sorted(runs, key=shared, reverse=True)

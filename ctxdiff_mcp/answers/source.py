@@ -1,0 +1,199 @@
+"""Where runs come from: a folder of trace files, watched by identity and kept open while asked."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ctxdiff_capture.errors import (
+    EmptyTrace,
+    NotATrace,
+    StoreBusy,
+    StoreError,
+    TraceNotFound,
+    UnsupportedVersion,
+)
+from ctxdiff_capture.model import Session
+from ctxdiff_capture.store.base import TraceReader
+from ctxdiff_capture.store.open import open_reader
+
+from ctxdiff_mcp.answers.folder import Identity, TraceFile, trace_files
+from ctxdiff_mcp.answers.open_run import OpenRun
+from ctxdiff_mcp.answers.refs import RunRef, instant, moment
+from ctxdiff_mcp.gate.captured import Captured, Name
+
+MAX_OPEN = 8
+"""Runs kept open at the same time."""
+SESSION_CHARS = 8
+"""Characters of a session's id in a handle, more where they do not tell a file's sessions apart."""
+
+REASONS: tuple[tuple[type[StoreError], str], ...] = (
+    (UnsupportedVersion, "written_by_a_newer_version"),
+    (StoreBusy, "busy"),
+    (EmptyTrace, "no_session"),
+    (TraceNotFound, "gone"),
+    (NotATrace, "not_a_trace"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run as found in a folder, before anything but its session row was read. Not for output."""
+
+    ref: RunRef
+    handle: str
+    """The text of `ref.name`."""
+    label: str
+    """Of its file."""
+    file: TraceFile
+    session: Session
+    started: str | None
+    """`session.started_at` as an instant; None when it is none."""
+    has_siblings: bool
+    """True when its file holds several sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that cannot be read, with the reason in fixed words."""
+
+    name: Name
+    reason: str
+    """A word of `REASONS`, `unreadable`, `link`, `folder` or `not_a_regular_file`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All runs of a source, newest first."""
+
+    runs: tuple[Listed, ...]
+    unreadable: tuple[Unreadable, ...]
+    complete: bool
+    """False when the folder holds more files than are looked at."""
+
+
+class Source:
+    """The runs below one folder, or those of one file. Safe to ask from several threads."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lock = threading.RLock()
+        self._sessions: dict[Path, tuple[Identity, Sequence[Session] | str]] = {}
+        self._open: OrderedDict[tuple[Path, str], tuple[Identity, OpenRun]] = OrderedDict()
+        self._handles: dict[tuple[str, str], int] = {}
+
+    def listing(self) -> Listing:
+        """What is there now. Files that did not change are not read again."""
+        with self._lock:
+            found = trace_files(self.root)
+            read = [(file, self._sessions_of(file)) for file in found.files]
+            runs = _newest_first(
+                [
+                    (file, session, sessions)
+                    for file, sessions in read
+                    if not isinstance(sessions, str)
+                    for session in sessions
+                ]
+            )
+            bad = [(file.label, why) for file, why in read if isinstance(why, str)]
+            bad += found.refused
+            return Listing(
+                tuple(self._listed(*run) for run in runs),
+                tuple(
+                    Unreadable(Name(Captured(label), f"f{n}"), why)
+                    for n, (label, why) in enumerate(bad, 1)
+                ),
+                found.complete,
+            )
+
+    def open(self, run: Listed) -> OpenRun:
+        """The run ready to be asked.
+
+        Raises:
+            StoreError: the file went away or cannot be read.
+        """
+        key = (run.file.path, run.session.id)
+        with self._lock:
+            kept = self._open.get(key)
+            if kept is not None and kept[0] == run.file.identity:
+                self._open.move_to_end(key)
+                return kept[1]
+            reader = open_reader(run.file.path)
+            try:
+                opened = OpenRun(run.ref, reader, reader.load(run.session.id))
+            except BaseException:
+                reader.close()
+                raise
+            self._open[key] = (run.file.identity, opened)
+            while len(self._open) > MAX_OPEN:
+                self._open.popitem(last=False)
+            return opened
+
+    def close(self) -> None:
+        """Release every file."""
+        with self._lock:
+            for _, run in self._open.values():
+                run.close()
+            self._open.clear()
+
+    def _sessions_of(self, file: TraceFile) -> Sequence[Session] | str:
+        """The file's sessions, or why they cannot be read."""
+        kept = self._sessions.get(file.path)
+        if kept is not None and kept[0] == file.identity:
+            return kept[1]
+        answer: Sequence[Session] | str
+        reader: TraceReader | None = None
+        try:
+            reader = open_reader(file.path)
+            answer = tuple(reader.sessions())
+        except StoreError as problem:
+            answer = next(
+                (word for kind, word in REASONS if isinstance(problem, kind)), "unreadable"
+            )
+        except Exception:  # noqa: BLE001  # one bad file must never hide the good ones
+            answer = "unreadable"
+        finally:
+            if reader is not None:
+                reader.close()
+        if answer != "busy":
+            self._sessions[file.path] = (file.identity, answer)
+        return answer
+
+    def _listed(self, file: TraceFile, session: Session, siblings: Sequence[Session]) -> Listed:
+        handle = file.label
+        if len(siblings) > 1:
+            handle += f"#{_telling_prefix(session.id, [other.id for other in siblings])}"
+        number = self._handles.setdefault((file.label, session.id), len(self._handles) + 1)
+        return Listed(
+            ref=RunRef(Name(Captured(handle), f"r{number}"), Captured(session.id)),
+            handle=handle,
+            label=file.label,
+            file=file,
+            session=session,
+            started=instant(session.started_at),
+            has_siblings=len(siblings) > 1,
+        )
+
+
+_Row = tuple[TraceFile, Session, Sequence[Session]]
+
+
+def _newest_first(rows: list[_Row]) -> list[_Row]:
+    """By start, then by size; runs without a readable start last. No text decides."""
+    earliest = datetime.min.replace(tzinfo=timezone.utc)
+
+    def age(row: _Row) -> tuple[datetime, int]:
+        return moment(row[1].started_at) or earliest, row[1].calls
+
+    return sorted(rows, key=age, reverse=True)
+
+
+def _telling_prefix(own: str, ids: Sequence[str]) -> str:
+    for length in range(SESSION_CHARS, len(own)):
+        if sum(other.startswith(own[:length]) for other in ids) == 1:
+            return own[:length]
+    return own
