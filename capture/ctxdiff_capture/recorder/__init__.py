@@ -1,0 +1,1 @@
+"""What records: labels, redaction, the thread that writes."""

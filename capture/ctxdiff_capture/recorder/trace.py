@@ -1,0 +1,50 @@
+"""How a program starts to record."""
+
+from __future__ import annotations
+
+import os
+
+from ctxdiff_capture.errors import CtxdiffError
+from ctxdiff_capture.guard import log
+from ctxdiff_capture.recorder.redact import Redact
+from ctxdiff_capture.recorder.tracer import Tracer
+from ctxdiff_capture.store.config import Destination, resolve
+
+__all__ = ["Tracer", "configure", "init"]
+
+Target = str | os.PathLike[str]
+
+_configured: Target | None = None
+
+
+def configure(store: Target | None = None) -> None:
+    """Set where traces of this process go unless `init` says otherwise; None unsets it."""
+    global _configured  # noqa: PLW0603 - the setting is the process's
+    _configured = store
+
+
+def init(
+    project: str,
+    redact: Redact | None = None,
+    path: Target | None = None,
+    store: Target | None = None,
+) -> Tracer:
+    """A tracer that records `project`. Opens nothing and starts no thread yet.
+
+    A target that cannot be used costs the recording, with one warning; it is never raised.
+
+    Args:
+        project: name of what is recorded; the file is `./<project>.ctrace` unless a target is set.
+        redact: gets every block before it is stored and gives back what to store.
+        path: the trace's file, or a directory for it.
+        store: a path or URL, as `CTXDIFF_STORE` takes it; wins over `path`.
+    """
+    return Tracer(str(project), _destination(str(project), path, store), redact=redact)
+
+
+def _destination(project: str, path: Target | None, store: Target | None) -> Destination | None:
+    try:
+        return resolve(project, path=path, store=store, configured=_configured, environ=os.environ)
+    except (CtxdiffError, TypeError, ValueError, OSError) as problem:
+        log.warning("ctxdiff records nothing: %s", problem)
+        return None

@@ -1,0 +1,248 @@
+"""The front of the recorder: what a program holds while it is recorded."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import TypeVar
+from uuid import uuid4
+
+from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.guard import host_never_sees, log
+from ctxdiff_capture.model import Call, Exchange, Json
+from ctxdiff_capture.recorder import exits
+from ctxdiff_capture.recorder.redact import Redact, redacted
+from ctxdiff_capture.recorder.scope import Scope, name_of
+from ctxdiff_capture.recorder.writer import Job, Writer
+from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.store.open import create_session
+from ctxdiff_capture.tokens.counter import TokenCounter
+from ctxdiff_capture.wire.exchange import exchange_of, iso_of
+from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
+from ctxdiff_capture.wire.tap_httpx import provider_of_client, tap
+
+Client = TypeVar("Client")
+Self = TypeVar("Self", bound="Tracer")
+
+_left_to_the_parent: list[Writer] = []
+"""Writers inherited by fork. Their file handles are the parent's: they must never be closed."""
+
+
+class Tracer:
+    """Records the model calls of wrapped clients into one session.
+
+    Made by `trace.init`. Every method may be called from any thread; none but `wrap` raises, and
+    that only for a client it does not know.
+    """
+
+    def __init__(
+        self,
+        project: str,
+        destination: Destination | None,
+        *,
+        redact: Redact | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._project = project
+        self._destination = destination
+        self._redact = redact
+        self._clock = clock or Clock()
+        self._scope = Scope()
+        self._count = TokenCounter()
+        self._lock = threading.Lock()
+        self._writer: Writer | None = None
+        self._provider = ""
+        self._numbers = itertools.count(1)
+        self._in_flight: dict[Flight, None] = {}
+        self._is_closed = False
+        self._warned_of_close = False
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> str | None:
+        """The trace's file; None for a database, and when nothing is recorded."""
+        if self._destination is None or self._destination.path is None:
+            return None
+        return str(self._destination.path)
+
+    def wrap(self, client: Client, agent: str | None = None) -> Client:
+        """A client of the same class whose calls are recorded; `client` itself stays as it is.
+
+        The two share one connection pool: closing either closes both. A client that this tracer
+        has wrapped already gives one that is recorded once, under the new `agent`. After `close`
+        a new session begins.
+
+        Args:
+            client: of the OpenAI or Anthropic SDK, synchronous or not.
+            agent: name of the agent that makes the calls; None leaves them unnamed.
+
+        Raises:
+            ValueError: the client is of no supported kind.
+        """
+        wrapped: Client = tap(client, self, name_of(agent))
+        with host_never_sees("start recording"):
+            self._begin_session(provider_of_client(client))
+        return wrapped
+
+    def tag(self, label: Json, items: Json) -> None:
+        """Label texts of the next call that is made in this thread or task.
+
+        Args:
+            label: what they are: `rag`, `memory`.
+            items: a text, a dict or document that holds one, or any number of them.
+        """
+        with host_never_sees("note a tag"):
+            self._scope.tag(label, items)
+
+    def mark(self, step: Json) -> None:
+        """Name the step of the calls that follow in this thread or task; None ends it."""
+        with host_never_sees("note a step"):
+            self._scope.mark(step)
+
+    @contextmanager
+    def step(self, label: Json) -> Generator[None, None, None]:
+        """Name the step of the calls inside a `with` block. Blocks nest."""
+        with self._scope.inside(label):
+            yield
+
+    def submit(self, exchange: Exchange) -> None:
+        """Record an exchange that was seen elsewhere: by a proxy, in a log.
+
+        Its agent, step and tags are taken as they are.
+        """
+        with host_never_sees("take an exchange"):
+            if self._destination is None or self._refused():
+                return
+            self._begin_session(exchange.provider)
+            invocation = Invocation(next(self._numbers), exchange.agent, exchange.step)
+            size = len(exchange.request) + len(exchange.response or b"")
+            writer = self._writer
+            if writer is not None:
+                writer.put(Job(invocation, partial(self._call_of, invocation, exchange), size))
+
+    def flush(self) -> bool:
+        """Wait until the calls that have ended are stored; False when that took too long."""
+        writer = self._writer
+        return writer is None or writer.flush()
+
+    def close(self) -> None:
+        """Store everything and close the trace. Answers still under way are stored as unfinished.
+
+        Bounded: gives up after 30 s, or after 6 s in which nothing could be stored. May be called
+        twice.
+        """
+        with host_never_sees("close the trace"):
+            with self._lock:
+                writer, self._writer = self._writer, None
+                self._is_closed = True
+            if writer is None:
+                return
+            exits.forget(self)
+            for flight in list(self._in_flight):
+                self._end(writer, flight, "exit", None)
+            writer.close()
+
+    # What the taps call.
+
+    @property
+    def clock(self) -> Clock:
+        """Where times come from."""
+        return self._clock
+
+    def begin(self, agent: str | None) -> Invocation | None:
+        """A new call with the labels in force here; None when nothing is recorded."""
+        if self._destination is None or self._refused():
+            return None
+        if self._writer is None:  # a child process, on its first call
+            self._begin_session(self._provider)
+        scope = self._scope
+        return Invocation(next(self._numbers), agent, scope.step, scope.take_tags())
+
+    def started(self, flight: Flight) -> None:
+        """A request is about to leave."""
+        self._in_flight[flight] = None
+
+    def ended(self, flight: Flight, ending: Ending, error: BaseException | None = None) -> None:
+        """A request has its answer, or never will. Only the first report counts."""
+        writer = self._writer
+        if writer is not None:
+            self._end(writer, flight, ending, error)
+
+    def restart_after_fork(self) -> None:
+        """In a child process: record into a session of its own from the next call on."""
+        self._lock = threading.Lock()
+        self._count = TokenCounter()
+        if self._writer is not None:
+            _left_to_the_parent.append(self._writer)
+            self._writer = None
+            self._numbers = itertools.count(1)
+        self._in_flight.clear()
+
+    def _end(
+        self, writer: Writer, flight: Flight, ending: Ending, error: BaseException | None
+    ) -> None:
+        try:
+            # One atomic step, so that of two reports only one is recorded.
+            del self._in_flight[flight]
+        except KeyError:
+            return
+        flight.ending = ending
+        flight.error = error
+        if ending == "failed" or (flight.last_byte_ns is None and ending != "exit"):
+            flight.last_byte_ns = self._clock.monotonic_ns()
+        invocation = flight.invocation
+        make = partial(self._call_of_flight, invocation, flight)
+        writer.put(Job(invocation, make, flight.size_bytes))
+
+    def _refused(self) -> bool:
+        """Whether recording has been closed; says so once."""
+        if self._is_closed and not self._warned_of_close:
+            self._warned_of_close = True
+            log.warning("ctxdiff: the tracer is closed; calls from here on are not recorded")
+        return self._is_closed
+
+    def _begin_session(self, provider: str) -> None:
+        """Start the writer unless it runs. Does no I/O: the thread opens the store."""
+        with self._lock:
+            if self._destination is None or self._writer is not None:
+                return
+            self._provider = provider
+            self._is_closed = self._warned_of_close = False
+            self._numbers = itertools.count(1)
+            opening = partial(
+                create_session,
+                self._destination,
+                project=self._project,
+                provider=provider,
+                started_at=iso_of(self._clock.wall_ns()),
+            )
+            self._writer = Writer(opening, str(self._destination))
+            self._writer.start()
+            exits.remember(self)
+
+    # What follows runs on the writer's thread.
+
+    def _call_of_flight(self, invocation: Invocation, flight: Flight) -> Call:
+        return self._call_of(invocation, exchange_of(flight))
+
+    def _call_of(self, invocation: Invocation, exchange: Exchange) -> Call:
+        if not invocation.call_id:
+            invocation.call_id = uuid4().hex
+        call = decode(exchange, seq=invocation.seq, call_id=invocation.call_id, count=self._count)
+        # A retry that follows lists these as its earlier attempts.
+        invocation.attempts = call.attempts
+        return call if self._redact is None else redacted(call, self._redact)

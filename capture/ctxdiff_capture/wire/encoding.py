@@ -1,0 +1,64 @@
+"""Undoing the content-encoding of a body that was copied below the HTTP library."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+
+
+def decoded_body(raw: bytes, content_encoding: str) -> tuple[bytes, str | None]:
+    """The body before it was encoded, as far as it came.
+
+    Args:
+        raw: the body as it was sent; may be cut off.
+        content_encoding: the header's value, encodings in the order in which they were applied.
+
+    Returns:
+        The body, and None; or the bytes as they are, and the encoding that could not be undone.
+    """
+    names = [name.strip().lower() for name in content_encoding.split(",")]
+    body = raw
+    for name in reversed([n for n in names if n not in ("", "identity")]):
+        undo = _UNDO.get(name)
+        try:
+            if undo is None:
+                return raw, content_encoding
+            body = undo(body)
+        except Exception:  # noqa: BLE001 - four libraries, each with an error class of its own
+            return raw, content_encoding
+    return body, None
+
+
+def _gzip(body: bytes) -> bytes:
+    # 32: a gzip or zlib header, whichever is there; a cut-off body gives what it holds.
+    return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body)
+
+
+def _deflate(body: bytes) -> bytes:
+    try:
+        return _gzip(body)
+    except zlib.error:  # some servers send deflate without its header
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body)
+
+
+def _brotli(body: bytes) -> bytes:
+    # Optional: the host has it when the server may answer in it.
+    decompressor = import_module("brotli").Decompressor()
+    plain: bytes = decompressor.process(body)
+    return plain
+
+
+def _zstd(body: bytes) -> bytes:
+    decompressor = import_module("zstandard").ZstdDecompressor().decompressobj()
+    plain: bytes = decompressor.decompress(body)
+    return plain
+
+
+_UNDO: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}

@@ -1,0 +1,119 @@
+"""From a flight that has ended to an exchange. Runs on the recorder's thread."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import datetime, timezone
+from typing import Any
+
+from ctxdiff_capture.model import CallError, Exchange, Json
+from ctxdiff_capture.wire.encoding import decoded_body
+from ctxdiff_capture.wire.flight import Flight
+from ctxdiff_capture.wire.secrets import credentials_of, without
+
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id")
+# What a finished event stream ends with, by surface; the SDKs stop reading there.
+_LAST_EVENT = {"openai.chat": b"[DONE]", "anthropic.messages": b"message_stop"}
+_TAIL_BYTES = 256
+
+
+def exchange_of(flight: Flight) -> Exchange:
+    """What `flight` sent and got. Credentials of its headers and address are in no field."""
+    secrets = credentials_of(flight.request_message.headers)
+    invocation = flight.invocation
+    body, undecoded = _body_of(flight)
+    is_event_stream = "text/event-stream" in _header(flight, "content-type")
+    metadata: dict[str, Json] = {}
+    if undecoded:
+        metadata["content_encoding"] = undecoded
+    if _is_abandoned(flight, body):
+        metadata["stream"] = "abandoned"
+    if body is not None and flight.status is not None and flight.status >= 400:
+        body = without(body.decode("utf-8", "surrogateescape"), secrets).encode(
+            "utf-8", "surrogateescape"
+        )
+    return Exchange(
+        surface=flight.surface,
+        request=flight.request,
+        started_at=iso_of(flight.started_wall_ns),
+        response=body,
+        is_event_stream=is_event_stream,
+        status=flight.status,
+        first_byte_ms=_milliseconds(flight, flight.first_byte_ns),
+        latency_ms=_milliseconds(flight, flight.last_byte_ns),
+        error=_error_of(flight, secrets),
+        url=address_of(flight.request_message.url),
+        provider=flight.provider,
+        request_id=next((h for n in _REQUEST_ID_HEADERS if (h := _header(flight, n))), None),
+        attempts=invocation.attempts,
+        agent=invocation.agent,
+        step=invocation.step,
+        tags=invocation.tags,
+        metadata=metadata,
+    )
+
+
+def iso_of(wall_ns: int) -> str:
+    """Nanoseconds since 1970 as ISO 8601 in UTC with microseconds and offset."""
+    seconds, rest = divmod(wall_ns, 1_000_000_000)
+    moment = datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=rest // 1000)
+    return moment.isoformat(timespec="microseconds")
+
+
+def address_of(url: Any) -> str:
+    """Scheme, host, port and path of an address: no user, no password, no query."""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    port = "" if url.port is None else f":{url.port}"
+    return f"{url.scheme}://{host}{port}{url.path}"
+
+
+def _body_of(flight: Flight) -> tuple[bytes | None, str | None]:
+    """The body, and the name of its content-encoding where that could not be undone."""
+    if flight.status is None:
+        return None, None
+    raw = b"".join(tuple(flight.chunks))
+    return (
+        (raw, None) if flight.is_decoded else decoded_body(raw, _header(flight, "content-encoding"))
+    )
+
+
+def _header(flight: Flight, name: str) -> str:
+    return "" if flight.response_headers is None else flight.response_headers.get(name, "")
+
+
+def _is_abandoned(flight: Flight, body: bytes | None) -> bool:
+    """Whether the host let go of an answer that was still coming."""
+    if flight.ending != "closed" or flight.status is None or flight.status >= 400:
+        return False
+    return _LAST_EVENT[flight.surface] not in (body or b"")[-_TAIL_BYTES:]
+
+
+def _milliseconds(flight: Flight, moment_ns: int | None) -> int | None:
+    return None if moment_ns is None else (moment_ns - flight.started_ns) // 1_000_000
+
+
+def _error_of(flight: Flight, secrets: tuple[str, ...]) -> CallError | None:
+    if flight.ending == "exit":
+        return CallError("Unfinished", "recording ended before the answer did", flight.status)
+    error = flight.error
+    if error is None:
+        return None
+    text = without(str(error), secrets)
+    kind = type(error).__name__
+    seen = _kind_that_the_host_sees(error, flight.surface)
+    message = text if seen == kind else f"{kind}: {text}" if text else kind
+    return CallError(seen, message or None, flight.status)
+
+
+def _kind_that_the_host_sees(error: BaseException, surface: str) -> str:
+    """Class name of what the SDK raises for `error`. Source: openai 3.57, anthropic 2.14."""
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
+    names = {name for module, name in kinds if module in ("httpx", "httpx2", "anyio")}
+    if "TimeoutException" in names:
+        return "APITimeoutError"
+    if names & {"RequestError", "EndOfStream"} or isinstance(error, ssl.SSLError):
+        return "APIConnectionError"
+    is_of_sdk = any(module == "anthropic" for module, _ in kinds)
+    if surface == "anthropic.messages" and isinstance(error, Exception) and not is_of_sdk:
+        return "APIConnectionError"
+    return type(error).__name__

@@ -1,0 +1,86 @@
+"""One sending of a request: what is noted while it is in the air."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter_ns, time_ns
+from typing import Any, Literal, Protocol, TypeAlias
+
+from ctxdiff_capture.model import Attempt, Tag
+
+Ending: TypeAlias = Literal["whole", "closed", "failed", "exit"]
+"""How a flight ended: to the last byte; let go before it; by an error; with the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Where time comes from."""
+
+    wall_ns: Callable[[], int] = time_ns
+    """Nanoseconds since 1970 in UTC; only for dates."""
+    monotonic_ns: Callable[[], int] = perf_counter_ns
+    """Only for durations."""
+
+
+@dataclass(slots=True, eq=False)
+class Invocation:
+    """What all sendings of one call share. Labels are fixed when the first one leaves."""
+
+    seq: int
+    agent: str | None = None
+    step: str | None = None
+    tags: tuple[Tag, ...] = ()
+    call_id: str = ""
+    """Set by the recorder, like the fields below."""
+    is_stored: bool = False
+    attempts: tuple[Attempt, ...] = ()
+    """Sendings that ended, oldest first."""
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """One sending. The host's thread fills it in; the recorder's reads it once it has ended."""
+
+    surface: str
+    provider: str
+    request: bytes
+    request_message: Any
+    """The HTTP client's request object: its address and, to keep them out, its credentials."""
+    invocation: Invocation
+    started_wall_ns: int
+    started_ns: int
+    retry: int = 0
+    """0 for the first sending, as the SDK counts."""
+    status: int | None = None
+    response_headers: Any = None
+    chunks: list[bytes] = field(default_factory=list)
+    """The body as it came; its content-encoding is undone already when `is_decoded`."""
+    is_decoded: bool = False
+    first_byte_ns: int | None = None
+    last_byte_ns: int | None = None
+    """When the last byte, or the error, came."""
+    ending: Ending = "whole"
+    error: BaseException | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of both bodies that are held in memory."""
+        return len(self.request) + sum(map(len, self.chunks))
+
+
+class Sink(Protocol):
+    """What taps report to. Every method is safe on any thread and while garbage is collected."""
+
+    @property
+    def clock(self) -> Clock:
+        """Where taps take their times from."""
+
+    def begin(self, agent: str | None) -> Invocation | None:
+        """A new call with the labels now in force; None when nothing is recorded any more."""
+
+    def started(self, flight: Flight) -> None:
+        """The request is about to leave."""
+
+    def ended(self, flight: Flight, ending: Ending, error: BaseException | None = None) -> None:
+        """Nothing more will come. Only the first report of a flight counts."""

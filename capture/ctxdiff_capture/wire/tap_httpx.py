@@ -1,0 +1,233 @@
+"""The tap at the HTTP client inside the OpenAI and Anthropic SDKs."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+from ctxdiff_capture.guard import host_never_sees
+from ctxdiff_capture.wire.endpoints import Family, provider_of, surface_of
+from ctxdiff_capture.wire.flight import Flight, Sink
+from ctxdiff_capture.wire.tee import tee_of
+
+SUPPORTED = (
+    "openai.OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI; anthropic.Anthropic, AsyncAnthropic"
+)
+_FAMILIES: tuple[Family, ...] = ("openai", "anthropic")
+_HTTPX = ("httpx2", "httpx")
+_RETRY_HEADER = "x-stainless-retry-count"
+
+
+def tap(client: Any, sink: Sink, agent: str | None) -> Any:
+    """A copy of `client`, of its own class, whose model calls are reported to `sink`.
+
+    The copy shares the connection pool and all state of the HTTP client, so that closing either
+    closes both, as it is with `client.copy()`. The client itself stays unrecorded. A client that
+    reports to `sink` already gives a copy that reports once, under the new agent.
+
+    Raises:
+        ValueError: the client is of no supported kind.
+    """
+    family = _family_of(client)
+    original = _http_client_of(client)
+    if original is None or not callable(getattr(client, "copy", None)):
+        raise ValueError(
+            f"cannot record {_name_of(client)}: it does not keep its HTTP client where this version"
+            f" of ctxdiff-capture looks for it; supported are {SUPPORTED}"
+        )
+    earlier = getattr(original, "ctxdiff_tap", None)
+    if isinstance(earlier, _Tap) and earlier.sink is sink:
+        original = earlier.original
+    copied = client.copy()
+    copied._client = _recorded(original, family, sink, agent)  # noqa: SLF001 - see _http_client_of
+    return copied
+
+
+def provider_of_client(client: Any) -> str:
+    """The attribution label that calls of `client` get.
+
+    Raises:
+        ValueError: the client is of no supported kind.
+    """
+    host = getattr(getattr(client, "base_url", None), "host", "")
+    return provider_of(_family_of(client), host if isinstance(host, str) else "")
+
+
+def _family_of(client: Any) -> Family:
+    """Whose SDK `client` comes from, read off its class so that no SDK is imported."""
+    tops = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}
+    family = next((f for f in _FAMILIES if f in tops), None)
+    # Resources of a client (`client.chat`) live in the same package and cannot be wrapped alone.
+    if family is None or not hasattr(client, "base_url") or isinstance(client, type):
+        raise ValueError(f"cannot record {_name_of(client)}; supported are {SUPPORTED}")
+    return family
+
+
+def _http_client_of(client: Any) -> Any | None:
+    """The HTTP client inside an SDK client; None when it is not where we know it.
+
+    The one place that reads an SDK's private attribute. Source: openai 3.57, anthropic 2.14.
+    """
+    http_client = getattr(client, "_client", None)
+    return http_client if _flavour_of(http_client) else None
+
+
+def _flavour_of(http_client: Any) -> tuple[str, bool] | None:
+    """(`httpx2` or `httpx`, whether it is asynchronous); None for anything else."""
+    for kind in type(http_client).__mro__:
+        module = kind.__module__.partition(".")[0]
+        if module in _HTTPX and kind.__name__ in ("Client", "AsyncClient"):
+            return module, kind.__name__ == "AsyncClient"
+    return None
+
+
+def _name_of(client: Any) -> str:
+    kind = client if isinstance(client, type) else type(client)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _recorded(original: Any, family: Family, sink: Sink, agent: str | None) -> Any:
+    """A twin of `original` of a subclass of its class, with all its state and a `send` of ours."""
+    twin: Any = object.__new__(_twin_class(type(original)))
+    # One dict for both: cookies, headers and above all "closed" cannot come apart.
+    twin.__dict__ = original.__dict__
+    flavour = _flavour_of(original)
+    assert flavour is not None
+    kind = _AsyncTap if flavour[1] else _Tap
+    twin.ctxdiff_tap = kind(original, family, sink, agent)
+    return twin
+
+
+@cache
+def _twin_class(kind: type) -> type:
+    def send(self: Any) -> Any:
+        return self.ctxdiff_tap.send
+
+    def replace_send(self: Any, value: Any) -> None:
+        self.ctxdiff_tap.original.send = value
+
+    def no_del(_: Any) -> None:
+        """The SDK's client closes its pool here; the original does so when it goes itself."""
+
+    namespace = {
+        "__slots__": ("ctxdiff_tap",),
+        "__module__": kind.__module__,
+        "__doc__": kind.__doc__,
+        # A property, because an instance attribute of the shared dict would hide a method.
+        "send": property(send, replace_send),
+        "__del__": no_del,
+    }
+    return type(kind)(kind.__name__, (kind,), namespace)
+
+
+class _Tap:
+    """What one recorded HTTP client does around the `send` of the original."""
+
+    __slots__ = ("_failed", "agent", "family", "original", "sink")
+
+    def __init__(self, original: Any, family: Family, sink: Sink, agent: str | None) -> None:
+        self.original = original
+        self.family = family
+        self.sink = sink
+        self.agent = agent
+        # The SDKs retry in the context that sent the first attempt, so concurrent calls with
+        # equal bodies are told apart.
+        self._failed: ContextVar[Flight | None] = ContextVar("ctxdiff_failed", default=None)
+
+    def send(self, request: Any, **options: Any) -> Any:
+        """`send` of the original client, reported."""
+        flight = self._begin(request)
+        if flight is None:
+            return self.original.send(request, **options)
+        try:
+            response = self.original.send(request, **options)
+        except BaseException as error:
+            self._fail(flight, error)
+            raise
+        self._answer(flight, response)
+        return response
+
+    def _begin(self, request: Any) -> Flight | None:
+        """Report that `request` leaves; None when it is not one that is recorded."""
+        with host_never_sees("note a request"):
+            url = request.url
+            surface = surface_of(request.method, url.path)
+            if surface is None:
+                return None
+            body = request.content
+            failed = self._failed.get()
+            retry = _retry_of(request) if failed else 0
+            is_retry = failed is not None and failed.retry + 1 == retry and failed.request == body
+            invocation = failed.invocation if failed and is_retry else self.sink.begin(self.agent)
+            if invocation is None:
+                return None
+            clock = self.sink.clock
+            flight = Flight(
+                surface=surface,
+                provider=provider_of(self.family, url.host),
+                request=body,
+                request_message=request,
+                invocation=invocation,
+                started_wall_ns=clock.wall_ns(),
+                started_ns=clock.monotonic_ns(),
+                retry=retry if is_retry else 0,
+            )
+            self.sink.started(flight)
+            return flight
+        return None
+
+    def _fail(self, flight: Flight, error: BaseException) -> None:
+        with host_never_sees("note a failed request"):
+            self._failed.set(flight)
+            self.sink.ended(flight, "failed", error)
+
+    def _answer(self, flight: Flight, response: Any) -> None:
+        """Report the answer, now if its body is here, else when its stream has ended."""
+        with host_never_sees("note an answer"):
+            flight.status = response.status_code
+            flight.response_headers = response.headers
+            if flight.status is not None and flight.status >= 400:
+                self._failed.set(flight)
+            elif self._failed.get() is not None:
+                self._failed.set(None)
+            body = _body_that_is_here(response)
+            if body is None:
+                response.stream = tee_of(response.stream, flight, self.sink)
+                return
+            flight.chunks.append(body)
+            flight.is_decoded = True
+            self.sink.ended(flight, "whole")
+
+
+class _AsyncTap(_Tap):
+    """The same around an asynchronous client."""
+
+    __slots__ = ()
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """`send` of the original client, reported."""
+        flight = self._begin(request)
+        if flight is None:
+            return await self.original.send(request, **options)
+        try:
+            response = await self.original.send(request, **options)
+        except BaseException as error:
+            self._fail(flight, error)
+            raise
+        self._answer(flight, response)
+        return response
+
+
+def _retry_of(request: Any) -> int:
+    count = request.headers.get(_RETRY_HEADER, "0")
+    return int(count) if count.isdecimal() else 0
+
+
+def _body_that_is_here(response: Any) -> bytes | None:
+    """The body, content-encoding undone; None when it is still to be read."""
+    try:
+        content: bytes = response.content
+    except RuntimeError:  # ResponseNotRead of either flavour
+        return None
+    return content

@@ -1,0 +1,114 @@
+"""A response body on its way to the host, with a copy kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
+from typing import Any
+
+from ctxdiff_capture.guard import host_never_sees
+from ctxdiff_capture.wire.flight import Ending, Flight, Sink
+
+
+def tee_of(stream: Any, flight: Flight, sink: Sink) -> Any:
+    """A byte stream of `stream`'s flavour that passes every chunk on at once and unchanged.
+
+    `flight` is reported as ended at the first of: the last byte, an error, the stream being
+    closed, the stream being dropped.
+
+    Args:
+        stream: the `SyncByteStream` or `AsyncByteStream` of an httpx2 or httpx response.
+        flight: what the body answers.
+        sink: gets the report.
+    """
+    return _tee_class(_flavour_of(stream), hasattr(stream, "aclose"))(stream, flight, sink)
+
+
+def _flavour_of(stream: Any) -> str:
+    tops = [kind.__module__.partition(".")[0] for kind in type(stream).__mro__]
+    return "httpx2" if "httpx2" in tops else "httpx"
+
+
+@cache
+def _tee_class(flavour: str, is_async: bool) -> Any:
+    """Our stream under the base class that the HTTP library checks for."""
+    httpx: Any = sys.modules[flavour]
+    if is_async:
+        return type("AsyncTee", (_AsyncTee, httpx.AsyncByteStream), {})
+    return type("Tee", (_Tee, httpx.SyncByteStream), {})
+
+
+class _Kept:
+    """What both kinds of stream share: the copy and the one report."""
+
+    def __init__(self, stream: Any, flight: Flight, sink: Sink) -> None:
+        self._stream = stream
+        self._flight = flight
+        self._sink = sink
+
+    def _keep(self, chunk: bytes) -> None:
+        with host_never_sees("keep a part of a stream"):
+            flight = self._flight
+            now = self._sink.clock.monotonic_ns()
+            if flight.first_byte_ns is None:
+                flight.first_byte_ns = now
+            flight.last_byte_ns = now
+            flight.chunks.append(chunk)
+
+    def _end(self, ending: Ending, error: BaseException | None = None) -> None:
+        with host_never_sees("note the end of a stream"):
+            self._sink.ended(self._flight, ending, error)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_stream":  # not yet there: __init__ failed
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+    def __del__(self) -> None:
+        if "_sink" in self.__dict__:
+            self._end("closed")
+
+
+class _Tee(_Kept):
+    def __iter__(self) -> Iterator[bytes]:
+        source = iter(self._stream)
+        while True:
+            try:
+                chunk = next(source)
+            except StopIteration:
+                self._end("whole")
+                return
+            except BaseException as error:
+                self._end("failed", error)
+                raise
+            self._keep(chunk)
+            yield chunk
+
+    def close(self) -> None:
+        try:
+            self._stream.close()
+        finally:
+            self._end("closed")
+
+
+class _AsyncTee(_Kept):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        source = aiter(self._stream)
+        while True:
+            try:
+                chunk = await anext(source)
+            except StopAsyncIteration:
+                self._end("whole")
+                return
+            except BaseException as error:
+                self._end("failed", error)
+                raise
+            self._keep(chunk)
+            yield chunk
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            self._end("closed")
