@@ -49,16 +49,14 @@ def resolve(
     configured: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str],
 ) -> Destination:
-    """The store of a new session of `project`.
+    """Where a new session of `project` goes.
 
     The first that is set wins: `store`, `path`, `configured`, `CTXDIFF_STORE` in `environ`,
     `./<project>.ctrace`. A path that is an existing directory means `<dir>/<project>.ctrace`.
 
-    Unlike ctxdiff, `/`, `\\` and NUL in the project's name become `_` in a file name made from
-    it, so that a name cannot lead out of the directory.
-
-    Args:
-        path: a file-system path, taken as it is: `~` is not expanded.
+    `path` is a file-system path, taken as it is: `~` is not expanded. Unlike ctxdiff, slashes and
+    NUL in the project's name become `_` in a file name made from it, so that a name cannot lead
+    out of the directory.
 
     Raises:
         SelectionError: a target is of no known form.
@@ -89,7 +87,7 @@ def parse_target(text: str) -> Destination:
 
 
 def default_file_name(project: str) -> str:
-    """`<project>.ctrace` with separators and NUL made `_`."""
+    """`<project>.ctrace` with slashes of both kinds and NUL made `_`."""
     return re.sub(r"[/\\\x00]", "_", project) + SUFFIX
 
 

@@ -109,23 +109,39 @@ ADDED_BY_VERSION_2 = ("agent", "step", "provider")
 
 CORE_COLUMNS: dict[str, frozenset[str]] = {
     "run": frozenset(
-        "id project started_at provider models ctxdiff_version schema_version".split()
+        {"id", "project", "started_at", "provider", "models", "ctxdiff_version", "schema_version"}
     ),
-    "call": frozenset("id run_id seq params usage latency_ms error".split()),
-    "block": frozenset("content_hash role kind text token_count token_method".split()),
-    "call_block": frozenset("call_id block_id position label label_source".split()),
+    "call": frozenset({"id", "run_id", "seq", "params", "usage", "latency_ms", "error"}),
+    "block": frozenset({"content_hash", "role", "kind", "text", "token_count", "token_method"}),
+    "call_block": frozenset({"call_id", "block_id", "position", "label", "label_source"}),
 }
 """The columns that every version has."""
 
 SIDE_COLUMNS: dict[str, frozenset[str]] = {
     "ctx_call": frozenset(
-        "call_id surface endpoint started_at first_byte_ms finish_reason response_id"
-        " response_model request_id error_message error_status attempt_count attempts tags"
-        " markers metadata request_digest".split()
+        {
+            "call_id",
+            "surface",
+            "endpoint",
+            "started_at",
+            "first_byte_ms",
+            "finish_reason",
+            "response_id",
+            "response_model",
+            "request_id",
+            "error_message",
+            "error_status",
+            "attempt_count",
+            "attempts",
+            "tags",
+            "markers",
+            "metadata",
+            "request_digest",
+        }
     ),
-    "ctx_placement": frozenset("call_id packed".split()),
-    "ctx_output": frozenset("call_id position block_id label label_source".split()),
-    "ctx_piece": frozenset("id digest size codec body".split()),
-    "ctx_request": frozenset("call_id pieces".split()),
-    "ctx_loss": frozenset("run_id reason count".split()),
+    "ctx_placement": frozenset({"call_id", "packed"}),
+    "ctx_output": frozenset({"call_id", "position", "block_id", "label", "label_source"}),
+    "ctx_piece": frozenset({"id", "digest", "size", "codec", "body"}),
+    "ctx_request": frozenset({"call_id", "pieces"}),
+    "ctx_loss": frozenset({"run_id", "reason", "count"}),
 }

@@ -1,0 +1,165 @@
+"""Opening a trace for reading without touching a byte of it or of its folder.
+
+An ordinary SQLite connection would roll a journal back, create `-shm`, or checkpoint a `-wal`.
+So a file alone is opened as immutable, and one with a write-ahead log is read from a private copy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TraceNotFound
+
+MAGIC = b"SQLite format 3\x00"
+"""Source: https://www.sqlite.org/fileformat.html, section 1.3."""
+
+_COPY_ATTEMPTS = 20
+_COPY_PAUSE_SECONDS = 0.02
+_WAL_HEADER_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A read-only connection and the folder that holds its private copy, if it has one."""
+
+    connection: sqlite3.Connection
+    copy: tempfile.TemporaryDirectory[str] | None
+
+    def close(self) -> None:
+        """Close the connection, remove the copy."""
+        self.connection.close()
+        if self.copy is not None:
+            self.copy.cleanup()
+
+
+def open_untouched(path: Path) -> Opened:
+    """Open a SQLite file for reading. Nothing on disk changes, whoever else uses it.
+
+    Raises:
+        TraceNotFound: there is no such file.
+        NotATrace: it is not a SQLite file.
+        StoreBusy: an unfinished change lies beside it, or it changes faster than it can be copied.
+        StoreError: it may not be read.
+    """
+    try:
+        _check_is_sqlite(path)
+        _refuse_journal(path)
+        if _size_of(_beside(path, "-wal")) == 0:
+            return Opened(_connected(path, immutable=True), None)
+        copy = _private_copy(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be read ({error.strerror})", remedy="check its permissions"
+        ) from None
+    return Opened(_connected(Path(copy.name) / "trace", immutable=False), copy)
+
+
+def _check_is_sqlite(path: Path) -> None:
+    """Existence, kind of file and its first bytes; a device or a pipe is never opened."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise NotATrace(f"{path} is not a regular file", remedy="name a .ctrace file")
+    except (FileNotFoundError, NotADirectoryError):
+        raise TraceNotFound(f"there is no file {path}", remedy="check the path") from None
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if not start:
+        raise NotATrace(f"{path} is empty", remedy="record a session into it, or delete it")
+    if start != MAGIC:
+        raise NotATrace(f"{path} is not a SQLite file", remedy="name a .ctrace file")
+
+
+def _refuse_journal(path: Path) -> None:
+    """A journal describes a change that was not finished; playing it would write."""
+    if _size_of(_beside(path, "-journal")):
+        raise StoreBusy(
+            f"an unfinished change lies beside {path}",
+            remedy="let the program that writes it end, or open it once with that program",
+        )
+
+
+def _private_copy(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder of ours with a consistent copy of the file and its log.
+
+    The file is copied before the log. What a checkpoint writes into the file meanwhile stands in
+    the log too, as long as the log was not begun anew: its header, which holds fresh random
+    numbers each time, tells. A commit that is half copied is ignored by its checksum.
+    Source: https://www.sqlite.org/walformat.html, section 2.
+    """
+    wal = _beside(path, "-wal")
+    folder = tempfile.TemporaryDirectory(prefix="ctxdiff-")
+    try:
+        for _ in range(_COPY_ATTEMPTS):
+            before = _wal_header(wal)
+            shutil.copyfile(path, Path(folder.name) / "trace")
+            copied = Path(folder.name) / "trace-wal"
+            if before:
+                shutil.copyfile(wal, copied)
+            else:
+                copied.unlink(missing_ok=True)
+            if before and before == _wal_header(wal) == _wal_header(copied):
+                return folder
+            if not before and not _wal_header(wal):
+                return folder
+            time.sleep(_COPY_PAUSE_SECONDS)
+    except FileNotFoundError:
+        # The log vanished while we looked: its writer ended. The caller asks again.
+        pass
+    except BaseException:
+        folder.cleanup()
+        raise
+    folder.cleanup()
+    raise StoreBusy(
+        f"{path} changed each time it was copied", remedy="ask again when its writer is quieter"
+    )
+
+
+def _wal_header(wal: Path) -> bytes:
+    """The log's header; empty when there is no log."""
+    try:
+        with wal.open("rb") as file:
+            return file.read(_WAL_HEADER_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _connected(path: Path, *, immutable: bool) -> sqlite3.Connection:
+    """A connection that cannot write and trusts nothing the file says."""
+    # A private copy is opened for writing, as reading a log needs its index beside it.
+    mode = "mode=ro&immutable=1" if immutable else "mode=rw"
+    connection = sqlite3.connect(
+        f"file:{quote(os.fspath(path))}?{mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    for pragma in (
+        "trusted_schema = off",
+        "cell_size_check = on",
+        "mmap_size = 0",
+        "query_only = on",
+    ):
+        connection.execute(f"pragma {pragma}")
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    return connection
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """The sidecar of a database, by SQLite's rule."""
+    return path.with_name(path.name + ending)
+
+
+def _size_of(path: Path) -> int:
+    """Size in bytes; 0 when there is no such file."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

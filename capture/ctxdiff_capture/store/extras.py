@@ -1,0 +1,190 @@
+"""What our side tables hold of a call beyond the core columns."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ctxdiff_capture.model import Attempt, Call, CallDetail, CallError, Json, Marker, Placement, Tag
+from ctxdiff_capture.store.pieces import inflated
+from ctxdiff_capture.store.values import (
+    json_text,
+    parsed,
+    storable,
+    storable_or_none,
+    text_or_none,
+)
+
+_MAX_PACKED_BYTES = 64 * 2**20
+
+T = TypeVar("T")
+
+
+def write_extras(connection: sqlite3.Connection, call: Call) -> None:
+    """Store the side rows of a call which has none yet, its request apart."""
+    error = call.error
+    connection.execute(
+        "insert into ctx_call values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            call.id,
+            storable(call.surface),
+            storable(call.endpoint),
+            storable(call.started_at),
+            call.first_byte_ms,
+            storable_or_none(call.finish_reason),
+            storable_or_none(call.response_id),
+            storable_or_none(call.response_model),
+            storable_or_none(call.request_id),
+            storable_or_none(error.message) if error else None,
+            error.status if error else None,
+            len(call.attempts),
+            _list_or_none([_attempt_row(attempt) for attempt in call.attempts]),
+            _list_or_none([[tag.label, tag.text] for tag in call.tags]),
+            _list_or_none([[m.position, m.path, m.ttl] for m in call.markers]),
+            json_text(dict(call.metadata)) if call.metadata else None,
+            call.request_digest,
+        ),
+    )
+    if packed := _packed_places(call):
+        connection.execute("insert into ctx_placement values (?, ?)", (call.id, packed))
+    connection.executemany(
+        "insert into ctx_output values (?, ?, ?, ?, ?)",
+        (
+            (call.id, position, p.block.content_hash, storable(p.label), p.label_source)
+            for position, p in enumerate(call.outputs)
+        ),
+    )
+
+
+def delete_extras(connection: sqlite3.Connection, call_id: str) -> None:
+    """Forget the side rows of a call, its request among them."""
+    for table in ("ctx_call", "ctx_placement", "ctx_output", "ctx_request"):
+        connection.execute(f"delete from {table} where call_id = ?", (call_id,))  # noqa: S608 - names of ours
+
+
+def read_detail(
+    connection: sqlite3.Connection, call_id: str, side_tables: frozenset[str]
+) -> CallDetail:
+    """What the side tables say of a call; fields that cannot be read are empty."""
+    row: Sequence[Any] | None = None
+    if "ctx_call" in side_tables:
+        query = (
+            "select endpoint, request_id, attempts, tags, markers, metadata"
+            " from ctx_call where call_id = ?"
+        )
+        row = connection.execute(query, (call_id,)).fetchone()
+    endpoint, request_id, attempts, tags, markers, metadata = row or (None,) * 6
+    places = _places(connection, call_id) if "ctx_placement" in side_tables else {}
+    paths = places.get("paths")
+    return CallDetail(
+        endpoint=text_or_none(endpoint),
+        request_id=text_or_none(request_id),
+        attempts=_each(attempts, _attempt),
+        tags=_each(tags, _tag),
+        markers=_each(markers, _marker),
+        paths={
+            position: path
+            for position, path in enumerate(paths if isinstance(paths, list) else ())
+            if isinstance(path, str) and path
+        },
+        tool_call_ids=_by_position(places.get("ids")),
+        output_tool_call_ids=_by_position(places.get("output_ids")),
+        metadata=_object(metadata),
+    )
+
+
+def output_paths(
+    connection: sqlite3.Connection, call_id: str, side_tables: frozenset[str]
+) -> Sequence[str]:
+    """JSON pointers of the output blocks, in order; shorter or empty when unknown."""
+    places = _places(connection, call_id) if "ctx_placement" in side_tables else {}
+    paths = places.get("output_paths")
+    return [p if isinstance(p, str) else "" for p in paths] if isinstance(paths, list) else []
+
+
+def _packed_places(call: Call) -> bytes | None:
+    """Paths and tool call ids, packed; None when there are none."""
+    places = {
+        "paths": _paths(call.inputs),
+        "ids": _ids(call.inputs),
+        "output_paths": _paths(call.outputs),
+        "output_ids": _ids(call.outputs),
+    }
+    present = {name: value for name, value in places.items() if value}
+    if not present:
+        return None
+    return zlib.compress(json.dumps(present, separators=(",", ":")).encode())
+
+
+def _paths(placements: Sequence[Placement]) -> list[str]:
+    paths = [placement.path for placement in placements]
+    return paths if any(paths) else []
+
+
+def _ids(placements: Sequence[Placement]) -> dict[str, str]:
+    return {
+        str(position): placement.tool_call_id
+        for position, placement in enumerate(placements)
+        if placement.tool_call_id is not None
+    }
+
+
+def _places(connection: sqlite3.Connection, call_id: str) -> Mapping[str, Json]:
+    """The inverse of `_packed_places`; empty when it is missing or damaged."""
+    query = "select packed from ctx_placement where call_id = ?"
+    row = connection.execute(query, (call_id,)).fetchone()
+    packed = row[0] if row else None
+    plain = inflated(packed, _MAX_PACKED_BYTES) if isinstance(packed, bytes) else None
+    return _object(plain)
+
+
+def _by_position(value: Json) -> dict[int, str]:
+    """JSON's string keys as positions."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {int(k): v for k, v in pairs if k.isascii() and k.isdigit() and isinstance(v, str)}
+
+
+def _attempt_row(attempt: Attempt) -> Json:
+    error = attempt.error
+    failed = [error.type, error.message, error.status] if error else None
+    return [attempt.number, attempt.started_at, attempt.latency_ms, attempt.status, failed]
+
+
+def _attempt(row: Json) -> Attempt:
+    number, started_at, latency_ms, status, failed = row
+    error = CallError(*failed) if failed is not None else None
+    return Attempt(number, started_at, latency_ms, status, error)
+
+
+def _tag(row: Json) -> Tag:
+    label, body = row
+    return Tag(label, body)
+
+
+def _marker(row: Json) -> Marker:
+    position, path, ttl = row
+    return Marker(position, path, ttl)
+
+
+def _list_or_none(rows: list[Json]) -> str | None:
+    return json_text(rows) if rows else None
+
+
+def _each(column: object, read: Callable[[Json], T]) -> tuple[T, ...]:
+    """Every entry of a JSON array, or nothing when the column was not written by us."""
+    try:
+        rows = parsed(column)
+        return tuple(read(row) for row in rows) if isinstance(rows, list) else ()
+    except (ValueError, TypeError):
+        return ()
+
+
+def _object(column: object) -> Mapping[str, Json]:
+    try:
+        value = parsed(column)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

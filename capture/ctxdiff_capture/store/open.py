@@ -1,0 +1,70 @@
+"""The two ways into a store: begin a session, read a trace."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ctxdiff_capture.errors import StoreError
+from ctxdiff_capture.store.base import SessionWriter, TraceReader
+from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.store.sqlite_reader import SQLiteReader
+from ctxdiff_capture.store.sqlite_writer import SQLiteWriter
+
+
+def create_session(
+    destination: Destination,
+    *,
+    project: str,
+    provider: str,
+    started_at: str,
+    session_id: str | None = None,
+) -> SessionWriter:
+    """Append a session to the store, which is created when it does not exist.
+
+    `provider` is the attribution label of the session's first client, `started_at` is ISO 8601 in
+    UTC with microseconds and offset, `session_id` 32 hex digits; None makes a fresh UUID4.
+
+    Raises:
+        NotATrace: the file is something else; nothing was written to it.
+        UnsupportedVersion: it holds a session of a newer program.
+        StoreBusy: another program held the lock for too long.
+        StoreError: it cannot be written.
+    """
+    return SQLiteWriter(
+        _sqlite_path(destination),
+        project=project,
+        provider=provider,
+        started_at=started_at,
+        session_id=session_id,
+    )
+
+
+def open_reader(
+    source: str | os.PathLike[str] | Destination, *, seconds_per_question: float = 5.0
+) -> TraceReader:
+    """Open a trace for reading. No byte on disk changes and no file appears beside it.
+
+    Args:
+        source: a path, taken as it is, or a destination.
+        seconds_per_question: how long SQLite may work on one question.
+
+    Raises:
+        TraceNotFound: no such file.
+        NotATrace: it is something else, or damaged.
+        UnsupportedVersion: its newest session was written by a newer program.
+        EmptyTrace: it holds no session.
+        StoreBusy: it changes faster than it can be copied, or an unfinished change lies beside it.
+    """
+    path = _sqlite_path(source) if isinstance(source, Destination) else Path(source)
+    return SQLiteReader(path, seconds_per_question=seconds_per_question)
+
+
+def _sqlite_path(destination: Destination) -> Path:
+    """The file of a destination; networked databases are refused."""
+    if destination.path is None:
+        raise StoreError(
+            f"{destination} cannot be used: PostgreSQL and MySQL are not supported yet",
+            remedy="use a file for now: a path, or sqlite:///path",
+        )
+    return destination.path

@@ -1,0 +1,179 @@
+"""Stored rows to values: sessions, call heads, blocks."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ctxdiff_capture.model import Block, BlockHead, CallHead, Session
+from ctxdiff_capture.store.values import (
+    JsonColumns,
+    Notes,
+    count_or_none,
+    strings,
+    text,
+    text_or_none,
+    token_count,
+)
+from ctxdiff_capture.store.vetting import Layout
+
+_CHUNK = 500
+"""Parameters of one query; the oldest SQLite in use allows 999."""
+
+
+def chunks(content_hashes: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Distinct hashes in parts, each with its question marks; unspeakable ones are dropped."""
+    hashes = [h for h in dict.fromkeys(content_hashes) if _is_bindable(h)]
+    for start in range(0, len(hashes), _CHUNK):
+        part = hashes[start : start + _CHUNK]
+        yield ", ".join("?" * len(part)), part
+
+
+def session_rows(connection: sqlite3.Connection, layout: Layout) -> list[tuple[object, Session]]:
+    """All sessions in stored order, each with its id as the column has it."""
+    counts = dict(connection.execute("select run_id, count(*) from call group by run_id"))
+    agents = _agents(connection) if layout.has_labels else {}
+    rows = connection.execute(
+        "select id, project, started_at, provider, models, ctxdiff_version, schema_version"
+        " from run order by rowid"
+    )
+    return [
+        (
+            row[0],
+            Session(
+                id=text(row[0]),
+                project=text(row[1]),
+                started_at=text(row[2]),
+                provider=text(row[3]),
+                models=strings(row[4]),
+                writer=text(row[5]),
+                schema_version=row[6] if type(row[6]) is int else 0,
+                calls=counts.get(row[0], 0),
+                agents=tuple(agents.get(row[0], ())),
+            ),
+        )
+        for row in rows
+    ]
+
+
+def _agents(connection: sqlite3.Connection) -> dict[object, dict[str, None]]:
+    """Session to its named agents in order of first appearance."""
+    found: dict[object, dict[str, None]] = defaultdict(dict)
+    for run_id, agent, _ in connection.execute(
+        "select run_id, agent, min(seq) as first from call where agent is not null"
+        " group by run_id, agent order by first"
+    ):
+        found[run_id][text(agent)] = None
+    return found
+
+
+def call_heads(
+    connection: sqlite3.Connection,
+    layout: Layout,
+    session_id: str,
+    seqs: Sequence[int] | None,
+    notes: Notes,
+) -> list[CallHead]:
+    """The calls of a session by ascending `seq`; those without a usable number are left out."""
+    columns = JsonColumns(notes)
+    heads = []
+    for row in _call_rows(connection, layout, session_id, seqs):
+        if type(row[1]) is not int:
+            notes.add("a call's number is no number and the call was left out")
+            continue
+        heads.append(_call_head(row, columns, notes))
+    return heads
+
+
+def _call_rows(
+    connection: sqlite3.Connection, layout: Layout, session_id: str, seqs: Sequence[int] | None
+) -> Iterator[Sequence[Any]]:
+    """Rows of 20 columns; those the file does not have are NULL."""
+    labels = "c.agent, c.step, c.provider" if layout.has_labels else "null, null, null"
+    side, join = ", ".join(["null"] * 10), ""
+    if "ctx_call" in layout.side_tables:
+        side = (
+            "x.surface, x.started_at, x.first_byte_ms, x.finish_reason, x.response_id,"
+            " x.response_model, x.error_message, x.error_status, x.attempt_count, x.request_digest"
+        )
+        join = " left join ctx_call x on x.call_id = c.id"
+    query = (
+        f"select c.id, c.seq, c.params, c.usage, c.latency_ms, c.error, {labels}, {side}"  # noqa: S608 - fixed text of ours
+        f" from call c{join} where c.run_id = ?"
+    )
+    if seqs is None:
+        yield from connection.execute(f"{query} order by c.seq", (session_id,))
+        return
+    for seq in sorted(set(seqs)):
+        if -(2**63) <= seq < 2**63:
+            yield from connection.execute(f"{query} and c.seq = ?", (session_id, seq))
+
+
+def _call_head(row: Sequence[Any], columns: JsonColumns, notes: Notes) -> CallHead:
+    return CallHead(
+        id=text(row[0]),
+        seq=row[1],
+        params=columns.mapping(row[2], "a call's params") or {},
+        usage=columns.mapping(row[3], "a call's usage"),
+        latency_ms=count_or_none(row[4], "a latency", notes),
+        error=text_or_none(row[5]),
+        agent=text_or_none(row[6]),
+        step=text_or_none(row[7]),
+        provider=text_or_none(row[8]),
+        surface=text_or_none(row[9]),
+        started_at=text_or_none(row[10]),
+        first_byte_ms=count_or_none(row[11], "a time to first byte", notes),
+        finish_reason=text_or_none(row[12]),
+        response_id=text_or_none(row[13]),
+        response_model=text_or_none(row[14]),
+        error_message=text_or_none(row[15]),
+        error_status=count_or_none(row[16], "an error status", notes),
+        attempts=count_or_none(row[17], "a number of attempts", notes) or None,
+        request_digest=text_or_none(row[18]),
+    )
+
+
+def block_heads(
+    connection: sqlite3.Connection, content_hashes: Iterable[str], notes: Notes
+) -> dict[str, BlockHead]:
+    """Blocks without their texts by hash; unknown ones are absent."""
+    heads = {}
+    for marks, chunk in chunks(content_hashes):
+        query = (
+            "select content_hash, role, kind, token_count, token_method, text = '' from block"  # noqa: S608 - only question marks
+            f" where content_hash in ({marks})"
+        )
+        for content_hash, role, kind, count, method, empty in connection.execute(query, chunk):
+            heads[content_hash] = BlockHead(
+                content_hash,
+                text(role),
+                text(kind),
+                token_count(count, notes),
+                text(method),
+                bool(empty),
+            )
+    return heads
+
+
+def block_of(row: Sequence[Any], notes: Notes) -> Block:
+    """A block from hash, role, kind, token count, token method, text."""
+    content_hash, role, kind, count, method, body = row
+    return Block(
+        content_hash=text(content_hash),
+        role=text(role),
+        kind=text(kind),
+        text=text(body),
+        token_count=token_count(count, notes),
+        token_method=text(method),
+    )
+
+
+def _is_bindable(value: str) -> bool:
+    """Whether SQLite takes it as a parameter: lone surrogates have no UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,228 @@
+"""Reads a `.ctrace` file and never writes."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from array import array
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from ctxdiff_capture.errors import NotATrace, StoreError, TraceNotFound
+from ctxdiff_capture.model import Block, CallDetail, Placement, Recording, Session
+from ctxdiff_capture.store.connection import open_untouched
+from ctxdiff_capture.store.extras import output_paths, read_detail
+from ctxdiff_capture.store.membership import Numbering, read_inputs
+from ctxdiff_capture.store.pieces import read_request
+from ctxdiff_capture.store.recording import read_outputs, read_recording
+from ctxdiff_capture.store.rows import block_of, chunks, session_rows
+from ctxdiff_capture.store.values import Notes
+from ctxdiff_capture.store.vetting import check_readable_version, layout_of
+
+_STEPS_BETWEEN_LOOKS = 10_000
+"""Steps of SQLite's machine between two looks at the clock: some 0.1 ms."""
+
+
+class SQLiteReader:
+    """Read access to a file. Meets `base.TraceReader`; see `open.open_reader`."""
+
+    def __init__(self, path: Path, *, seconds_per_question: float = 5.0) -> None:
+        self._path = path
+        self._seconds = seconds_per_question
+        self._lock = threading.Lock()
+        self._opened = open_untouched(path)
+        self._connection = self._opened.connection
+        self._deadline = 0.0
+        self._connection.set_progress_handler(self._is_too_late, _STEPS_BETWEEN_LOOKS)
+        try:
+            with self._question():
+                self._layout = layout_of(self._connection)
+                check_readable_version(self._connection)
+        except BaseException:
+            self._opened.close()
+            raise
+
+    def sessions(self) -> list[Session]:
+        """All sessions, in the order in which they were stored."""
+        with self._question():
+            return [session for _, session in session_rows(self._connection, self._layout)]
+
+    def load(self, session_id: str, seqs: Sequence[int] | None = None) -> Recording:
+        """A session without its texts."""
+        with self._question():
+            return read_recording(
+                self._connection, self._layout, self._session(session_id), seqs, Notes()
+            )
+
+    def texts(self, content_hashes: Iterable[str]) -> dict[str, str]:
+        """The texts of blocks, by content hash; unknown hashes are absent."""
+        with self._question():
+            return {h: block.text for h, block in self._blocks(content_hashes).items()}
+
+    def find_text(self, session_id: str, query: str) -> list[str]:
+        """Content hashes of the session's blocks whose text contains `query`."""
+        with self._question():
+            recording = read_recording(
+                self._connection, self._layout, self._session(session_id), None, Notes()
+            )
+            try:
+                rows = self._connection.execute(
+                    "select content_hash from block where instr(text, ?)", (query,)
+                )
+            except UnicodeEncodeError:  # a lone surrogate: no column can hold it
+                return []
+            found = {content_hash for (content_hash,) in rows}
+            order = (
+                index
+                for inputs, outputs in zip(recording.inputs, recording.outputs, strict=True)
+                for index in (*inputs, *outputs)
+            )
+            hashes = dict.fromkeys(recording.blocks[index].content_hash for index in order)
+            return [content_hash for content_hash in hashes if content_hash in found]
+
+    def detail(self, call_id: str) -> CallDetail:
+        """What is stored about one call beyond its head and blocks."""
+        with self._question():
+            self._check_call(call_id)
+            return read_detail(self._connection, call_id, self._layout.side_tables)
+
+    def inputs(self, call_id: str) -> tuple[Placement, ...]:
+        """A call's input blocks with their texts, in order."""
+        with self._question():
+            self._check_call(call_id)
+            numbering = Numbering()
+            (members,) = read_inputs(self._connection, [call_id], numbering, Notes())
+            detail = read_detail(self._connection, call_id, self._layout.side_tables)
+            paths = [detail.paths.get(p, "") for p in members.positions]
+            ids = [detail.tool_call_ids.get(p) for p in members.positions]
+            return self._placements(numbering, members.blocks, members.labels, paths, ids)
+
+    def outputs(self, call_id: str) -> tuple[Placement, ...]:
+        """A call's output blocks with their texts, in order."""
+        with self._question():
+            self._check_call(call_id)
+            if "ctx_output" not in self._layout.side_tables:
+                return ()
+            numbering = Numbering()
+            blocks, labels = read_outputs(self._connection, call_id, numbering)
+            detail = read_detail(self._connection, call_id, self._layout.side_tables)
+            known = output_paths(self._connection, call_id, self._layout.side_tables)
+            paths = [*known, *[""] * len(blocks)][: len(blocks)]
+            ids = [detail.output_tool_call_ids.get(p) for p in range(len(blocks))]
+            return self._placements(numbering, blocks, labels, paths, ids)
+
+    def request(self, call_id: str) -> bytes | None:
+        """The request body as it was sent, byte for byte; None when it was not kept."""
+        with self._question():
+            self._check_call(call_id)
+            if not {"ctx_request", "ctx_piece", "ctx_call"} <= self._layout.side_tables:
+                return None
+            body = read_request(self._connection, call_id)
+            row = self._connection.execute(
+                "select request_digest from ctx_call where call_id = ?", (call_id,)
+            ).fetchone()
+            if body is not None and row and row[0] not in (None, sha256(body).hexdigest()):
+                raise NotATrace(
+                    "the stored request of this call is not the one that was sent",
+                    remedy="its blocks can still be read",
+                )
+            return body
+
+    def losses(self, session_id: str) -> dict[str, int]:
+        """Calls that could not be recorded, counted by reason."""
+        with self._question():
+            self._session(session_id)
+            if "ctx_loss" not in self._layout.side_tables:
+                return {}
+            rows = self._connection.execute(
+                "select reason, count from ctx_loss where run_id = ? order by reason", (session_id,)
+            )
+            return {reason: n for reason, n in rows if isinstance(reason, str) and type(n) is int}
+
+    def close(self) -> None:
+        """Release the file and remove the private copy, if there was one."""
+        with self._lock:
+            self._opened.close()
+
+    def _session(self, session_id: str) -> Session:
+        for _, session in session_rows(self._connection, self._layout):
+            if session.id == session_id:
+                return session
+        raise TraceNotFound(
+            f"no session {session_id!r} in {self._path}",
+            remedy="list the sessions to see their ids",
+        )
+
+    def _check_call(self, call_id: str) -> None:
+        try:
+            row = self._connection.execute("select 1 from call where id = ?", (call_id,)).fetchone()
+        except UnicodeEncodeError:
+            row = None
+        if row is None:
+            raise TraceNotFound(
+                f"no call {call_id!r} in {self._path}", remedy="load a session to see its calls"
+            )
+
+    def _blocks(self, content_hashes: Iterable[str]) -> dict[str, Block]:
+        """Whole blocks by hash; unknown ones are absent."""
+        blocks: dict[str, Block] = {}
+        for marks, chunk in chunks(content_hashes):
+            query = (
+                "select content_hash, role, kind, token_count, token_method, text from block"  # noqa: S608 - only question marks
+                f" where content_hash in ({marks})"
+            )
+            for row in self._connection.execute(query, chunk):
+                block = block_of(row, Notes())
+                blocks[block.content_hash] = block
+        return blocks
+
+    def _placements(
+        self,
+        numbering: Numbering,
+        blocks: array[int],
+        labels: array[int],
+        paths: Sequence[str],
+        ids: Sequence[str | None],
+    ) -> tuple[Placement, ...]:
+        """Blocks at their places; those without a stored block are left out."""
+        stored = self._blocks(numbering.blocks)
+        hashes, names = list(numbering.blocks), list(numbering.labels)
+        return tuple(
+            Placement(
+                stored[hashes[block]],
+                names[label][0],
+                "tagged" if names[label][1] == "tagged" else "heuristic",
+                path,
+                tool_call_id,
+            )
+            for block, label, path, tool_call_id in zip(blocks, labels, paths, ids, strict=True)
+            if hashes[block] in stored
+        )
+
+    def _is_too_late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    @contextmanager
+    def _question(self) -> Generator[None, None, None]:
+        """One question at a time, within its time, with SQLite's errors told in our words."""
+        with self._lock:
+            self._deadline = time.monotonic() + self._seconds
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise self._told(error) from error
+
+    def _told(self, error: sqlite3.Error) -> StoreError:
+        if isinstance(error, sqlite3.ProgrammingError):
+            return StoreError(f"{self._path} was closed", remedy="open it again")
+        if self._is_too_late():
+            return StoreError(
+                f"{self._path} took longer than {self._seconds:g} s to read",
+                remedy="ask about fewer turns; if it is small, the file may be damaged",
+            )
+        return NotATrace(
+            f"{self._path} is damaged ({error})", remedy="record it again, or ask once more"
+        )

@@ -1,0 +1,291 @@
+"""Appends one session to a `.ctrace` file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+from ctxdiff_capture._version import __version__
+from ctxdiff_capture.errors import (
+    NotATrace,
+    StoreBusy,
+    StoreError,
+    TraceNotFound,
+    UnsupportedVersion,
+)
+from ctxdiff_capture.model import Block, Call
+from ctxdiff_capture.store import schema
+from ctxdiff_capture.store.connection import open_untouched
+from ctxdiff_capture.store.extras import delete_extras, write_extras
+from ctxdiff_capture.store.membership import delete_inputs, write_inputs
+from ctxdiff_capture.store.pieces import PieceWriter
+from ctxdiff_capture.store.values import json_text, storable, storable_or_none
+from ctxdiff_capture.store.vetting import has_objects, layout_of
+
+WRITER = f"ctxdiff-capture {__version__}"
+
+_ATTEMPTS = 6
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 0.5
+_KNOWN_BLOCKS = 100_000
+
+
+class SQLiteWriter:
+    """A session being written to a file. Meets `base.SessionWriter`."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        project: str,
+        provider: str,
+        started_at: str,
+        session_id: str | None = None,
+        busy_seconds: float = 5.0,
+    ) -> None:
+        """Begin a session; see `open.create_session`.
+
+        One attempt waits `busy_seconds` for another program's lock; there are six.
+        """
+        self._path = path
+        self._session_id = session_id or uuid4().hex
+        self._models: list[str] = []
+        self._known_blocks: set[str] = set()
+        _refuse_what_is_no_trace(path)
+        _create_for_owner_only(path)
+        self._connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        self._pieces = PieceWriter(self._connection)
+        row = (
+            self._session_id,
+            storable(project),
+            storable(started_at),
+            storable(provider),
+            "[]",
+            WRITER,
+            schema.SCHEMA_VERSION,
+        )
+        try:
+            self._when_free(self._set_up)
+            self._transact(lambda: self._begin(row))
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session's row."""
+        return self._session_id
+
+    def write(self, call: Call) -> None:
+        """Store a call whole or not at all."""
+        self.write_many([call])
+
+    def write_many(self, calls: Sequence[Call]) -> None:
+        """Store all of `calls` in one transaction, or none of them."""
+
+        def work() -> None:
+            for call in calls:
+                self._insert(call)
+            self._roll_up_models(calls)
+
+        self._transact(work)
+
+    def amend(self, call: Call) -> None:
+        """Replace what was stored under `call.id`."""
+
+        def work() -> None:
+            query = "select 1 from call where id = ? and run_id = ?"
+            if self._connection.execute(query, (call.id, self._session_id)).fetchone() is None:
+                raise TraceNotFound(f"no call {call.id!r} is stored", remedy="write it first")
+            delete_extras(self._connection, call.id)
+            delete_inputs(self._connection, call.id)
+            self._connection.execute("delete from call where id = ?", (call.id,))
+            self._insert(call)
+            self._roll_up_models([call])
+
+        self._transact(work)
+
+    def note_loss(self, reason: str, count: int = 1) -> None:
+        """Add `count` calls that could not be recorded."""
+        self._transact(
+            lambda: self._connection.execute(
+                "insert into ctx_loss values (?, ?, ?)"
+                " on conflict (run_id, reason) do update set count = count + excluded.count",
+                (self._session_id, storable(reason), count),
+            )
+        )
+
+    def close(self) -> None:
+        """Move the log into the file and close; with the last connection the sidecars go."""
+        try:
+            self._connection.execute("pragma wal_checkpoint(truncate)")
+        except sqlite3.Error:
+            pass  # closed before, or another program reads: SQLite recovers the log on next use
+        finally:
+            self._connection.close()
+
+    def _set_up(self) -> None:
+        """Settings of the connection; WAL is also a property of the file."""
+        self._connection.execute("pragma journal_mode = wal")
+        # In WAL mode a killed process loses nothing at NORMAL; only a power cut may cost the end.
+        self._connection.execute("pragma synchronous = normal")
+        self._connection.execute("pragma foreign_keys = on")
+
+    def _begin(self, row: tuple[object, ...]) -> None:
+        """Create or widen the tables, check the versions, add the session."""
+        for statement in (schema.CORE + schema.SIDE).split(";\n"):
+            self._connection.execute(statement)
+        self._check_appendable_version()
+        present = {name for _, name, *_ in self._connection.execute("pragma table_info(call)")}
+        for column in schema.ADDED_BY_VERSION_2:
+            if column not in present:
+                self._connection.execute(f"alter table call add column {column} text")
+        self._connection.execute("insert into run values (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def _check_appendable_version(self) -> None:
+        """Every session's version must be one we know, or we might break what a newer one set."""
+        (version,) = self._connection.execute("select max(schema_version) from run").fetchone()
+        if version is not None and (type(version) is not int or version > schema.SCHEMA_VERSION):
+            raise UnsupportedVersion(
+                f"{self._path} holds a session of format version {version}",
+                remedy="upgrade ctxdiff-capture, or record into another file",
+            )
+
+    def _insert(self, call: Call) -> None:
+        """All rows of a call that has none."""
+        self._connection.execute(
+            "insert into call (id, run_id, seq, params, usage, latency_ms, error, agent, step,"
+            " provider) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                call.id,
+                self._session_id,
+                call.seq,
+                json_text(dict(call.params)),
+                None if call.usage is None else json_text(dict(call.usage)),
+                call.latency_ms,
+                storable(call.error.type) if call.error else None,
+                storable_or_none(call.agent),
+                storable_or_none(call.step),
+                storable(call.provider),
+            ),
+        )
+        self._insert_blocks([p.block for p in (*call.inputs, *call.outputs)])
+        write_inputs(self._connection, call.id, call.inputs)
+        write_extras(self._connection, call)
+        if call.request_pieces is not None:
+            self._pieces.write(call.id, call.request_pieces)
+
+    def _insert_blocks(self, blocks: Sequence[Block]) -> None:
+        """Store the blocks that the file does not have; whoever wrote a hash first wins."""
+        new = {b.content_hash: b for b in blocks if b.content_hash not in self._known_blocks}
+        self._connection.executemany(
+            "insert or ignore into block values (?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    b.content_hash,
+                    storable(b.role),
+                    storable(b.kind),
+                    storable(b.text),
+                    b.token_count,
+                    b.token_method,
+                )
+                for b in reversed(new.values())
+            ),
+        )
+        if len(self._known_blocks) + len(new) > _KNOWN_BLOCKS:
+            self._known_blocks.clear()
+        self._known_blocks |= new.keys()
+
+    def _roll_up_models(self, calls: Sequence[Call]) -> None:
+        """Add models that the session had not used to its row."""
+        models = list(dict.fromkeys([*self._models, *filter(None, map(_model_of, calls))]))
+        if models == self._models:
+            return
+        self._connection.execute(
+            "update run set models = ? where id = ?", (json_text(models), self._session_id)
+        )
+        self._models = models
+
+    def _transact(self, work: Callable[[], object]) -> None:
+        """Run `work` in one transaction; it is undone whole when it raises."""
+
+        def attempt() -> None:
+            self._connection.execute("begin immediate")
+            models = self._models
+            try:
+                work()
+                self._connection.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                self._models = models
+                self._known_blocks.clear()
+                self._pieces.forget()
+                raise
+
+        self._when_free(attempt)
+
+    def _when_free(self, attempt: Callable[[], None]) -> None:
+        """Repeat `attempt` while another program holds the lock, within bounds."""
+        pause = _FIRST_PAUSE_SECONDS
+        for number in range(1, _ATTEMPTS + 1):
+            try:
+                return attempt()
+            except sqlite3.Error as error:
+                if not _is_lock(error):
+                    raise StoreError(
+                        f"{self._path} cannot be written ({error})",
+                        remedy="check the disk and the file",
+                    ) from error
+                if number == _ATTEMPTS:
+                    raise StoreBusy(
+                        f"{self._path} stayed locked by another program",
+                        remedy="end the program that holds it",
+                    ) from error
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        return None
+
+
+def _refuse_what_is_no_trace(path: Path) -> None:
+    """Raise `NotATrace` for a file that holds something else, without touching it."""
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        return
+    opened = open_untouched(path)
+    try:
+        if has_objects(opened.connection):
+            layout_of(opened.connection)
+    except sqlite3.DatabaseError as error:
+        raise NotATrace(f"{path} is damaged ({error})", remedy="record into another file") from None
+    finally:
+        opened.close()
+
+
+def _create_for_owner_only(path: Path) -> None:
+    """Create the file as 0600 if there is none; SQLite gives its sidecars the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written ({error.strerror})",
+            remedy="create its folder, or check the permissions",
+        ) from None
+
+
+def _is_lock(error: sqlite3.Error) -> bool:
+    """Whether waiting may help."""
+    return isinstance(error, sqlite3.OperationalError) and any(
+        word in str(error) for word in ("locked", "busy")
+    )
+
+
+def _model_of(call: Call) -> str | None:
+    """The model that was asked for, when the request names one."""
+    model = call.params.get("model") or call.params.get("modelId")
+    return model if isinstance(model, str) else None
