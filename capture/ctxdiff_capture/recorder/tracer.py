@@ -26,7 +26,6 @@ from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
 from ctxdiff_capture.wire.tap_httpx import provider_of_client, tap
 
 Client = TypeVar("Client")
-Self = TypeVar("Self", bound="Tracer")
 
 _left_to_the_parent: list[Writer] = []
 """Writers inherited by fork. Their file handles are the parent's: they must never be closed."""
@@ -61,7 +60,7 @@ class Tracer:
         self._is_closed = False
         self._warned_of_close = False
 
-    def __enter__(self: Self) -> Self:
+    def __enter__(self) -> Tracer:  # noqa: PYI034 - `Self` came with Python 3.11
         return self
 
     def __exit__(

@@ -89,13 +89,13 @@ def _name_of(client: Any) -> str:
 
 def _recorded(original: Any, family: Family, sink: Sink, agent: str | None) -> Any:
     """A twin of `original` of a subclass of its class, with all its state and a `send` of ours."""
-    twin: Any = object.__new__(_twin_class(type(original)))
+    kind: Any = type(original)
+    twin: Any = object.__new__(_twin_class(kind))
     # One dict for both: cookies, headers and above all "closed" cannot come apart.
     twin.__dict__ = original.__dict__
     flavour = _flavour_of(original)
     assert flavour is not None
-    kind = _AsyncTap if flavour[1] else _Tap
-    twin.ctxdiff_tap = kind(original, family, sink, agent)
+    twin.ctxdiff_tap = (_AsyncTap if flavour[1] else _Tap)(original, family, sink, agent)
     return twin
 
 
