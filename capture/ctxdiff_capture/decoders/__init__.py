@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from ctxdiff_capture.decoders import anthropic, openai_chat
 from ctxdiff_capture.decoders.base import Decoder
 from ctxdiff_capture.model import Call, Exchange
 from ctxdiff_capture.tokens.counter import Counter
 
-DECODERS: dict[str, Decoder] = {}
+DECODERS: dict[str, Decoder] = {
+    "anthropic.messages": anthropic.decode,
+    "openai.chat": openai_chat.decode,
+}
 """By surface; a new provider is one new file and one line here."""
 
 

@@ -1,9 +1,8 @@
 """Token arithmetic of the providers: what each one's counters include. Nowhere else.
 
-| shape | prompt | source |
-|---|---|---|
-| OpenAI chat, Gemini, OpenAI Responses | includes the cached part | provider API references, 2026-08 |
-| Anthropic, Bedrock | leaves out what was read from and written to the cache | likewise |
+The prompt counter of OpenAI (chat and Responses) and Gemini includes the cached part; that of
+Anthropic and Bedrock leaves out what was read from and written to the cache.
+Source: the providers' API references, read 2026-08.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def countable_pieces(text: str) -> Iterator[tuple[str, bool]]:
     start = 0
     while len(text) - start > LARGEST:
         seam = _SEAM.search(text, start + _SMALLEST, start + LARGEST)
-        end = seam.start() if seam else start + LARGEST
+        end = seam.start() if seam else start + _SMALLEST
         yield text[start:end], seam is not None
         start = end
     yield text[start:], True

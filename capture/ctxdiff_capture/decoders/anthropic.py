@@ -1,0 +1,113 @@
+"""Anthropic Messages.
+
+Blocks in order: system, tools, then each message's content part by part. This is the order in
+which ctxdiff records them; the provider's own cache prefix is tools, system, messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
+from ctxdiff_capture.decoders.anthropic_stream import folded
+from ctxdiff_capture.decoders.assemble import Outcome, call_of, text_or_none
+from ctxdiff_capture.decoders.blocks import BlockMaker, id_of, role_of, tagged
+from ctxdiff_capture.decoders.body import Body, Element, read_body
+from ctxdiff_capture.decoders.errors_by_status import error_type
+from ctxdiff_capture.decoders.markers import breakpoints
+from ctxdiff_capture.decoders.memory import Made, memory_of
+from ctxdiff_capture.model import Call, Exchange, Json, Placement
+from ctxdiff_capture.tokens.counter import Counter
+
+_CONTENT = frozenset(("messages", "system", "tools"))
+_FOLD = Fold(events=folded, error_type=error_type("anthropic"))
+
+
+def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
+    """The call that `exchange` was. See `decoders.decode`."""
+    body = read_body(exchange.request, _CONTENT)
+    maker = BlockMaker(count, exchange.provider or "anthropic", "anthropic")
+    memory = memory_of(count)
+
+    def made(kind: str, index: int, element: Element) -> Made:
+        path = f"/{kind}/{index}"
+        key = (f"anthropic.messages {exchange.provider}", path, element.raw)
+        work = {"system": _system_entry, "tools": _tool, "messages": _message}[kind]
+        return memory.get(key, lambda: work(maker, element.value, path))
+
+    elements = [
+        made(kind, index, element)
+        for kind in ("system", "tools", "messages")
+        for index, element in enumerate(body.lists.get(kind, ()))
+    ]
+    answer = read_answer(exchange, _FOLD)
+    return call_of(
+        exchange,
+        body,
+        [*_system_text(maker, body), *elements],
+        answer,
+        _outcome(maker, answer, exchange),
+        seq=seq,
+        call_id=call_id,
+        content_keys=_CONTENT,
+    )
+
+
+def _system_text(maker: BlockMaker, body: Body) -> list[Made]:
+    system = body.fields.get("system")
+    if not isinstance(system, str) or not system:
+        return []
+    return [Made((maker.message("system", system, "/system"),))]
+
+
+def _system_entry(maker: BlockMaker, entry: Json, path: str) -> Made:
+    text = entry if isinstance(entry, str) else None
+    if isinstance(entry, Mapping):
+        text, path_of_text = entry.get("text"), f"{path}/text"
+    else:
+        path_of_text = path
+    points = tuple((0, point) for point in breakpoints(entry, path))
+    return Made((maker.message("system", text, path_of_text),), points)
+
+
+def _tool(maker: BlockMaker, tool: Json, path: str) -> Made:
+    points = tuple((0, point) for point in breakpoints(tool, path))
+    return Made((maker.tool_schema(tool, path),), points)
+
+
+def _message(maker: BlockMaker, message: Json, path: str) -> Made:
+    if not isinstance(message, Mapping):
+        return Made((maker.message("user", message, path),))
+    role, content = role_of(message, "user"), message.get("content")
+    if not isinstance(content, list):
+        return Made((maker.message(role, content, f"{path}/content"),))
+    points = tuple(
+        (index, point)
+        for index, part in enumerate(content)
+        for point in breakpoints(part, f"{path}/content/{index}")
+    )
+    placements = (
+        _part(maker, role, part, f"{path}/content/{index}") for index, part in enumerate(content)
+    )
+    return Made(tuple(placements), points)
+
+
+def _part(maker: BlockMaker, role: str, part: Json, path: str) -> Placement:
+    """A part, with the id of the tool call that it is or answers."""
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    is_call = isinstance(kind, str) and kind.endswith("tool_use")
+    call_id = id_of(part, "id") if is_call else id_of(part, "tool_use_id")
+    return maker.part(role, part, path, call_id)
+
+
+def _outcome(maker: BlockMaker, answer: Answer, exchange: Exchange) -> Outcome:
+    content = answer.body.get("content")
+    # The SDK sends every member that the answer set, null or not, so the parts stay as they came.
+    outputs = [
+        _part(maker, "assistant", part, f"/content/{index}")
+        for index, part in enumerate(content if isinstance(content, list) else [])
+    ]
+    return Outcome(
+        outputs=tagged(outputs, exchange.tags),
+        finish_reason=text_or_none(answer.body.get("stop_reason")),
+    )

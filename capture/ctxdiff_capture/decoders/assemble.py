@@ -1,0 +1,119 @@
+"""A call from what a surface's decoder found, the same for every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+
+from ctxdiff_capture.decoders.answer import Answer
+from ctxdiff_capture.decoders.blocks import tagged
+from ctxdiff_capture.decoders.body import Body
+from ctxdiff_capture.decoders.credentials import masked
+from ctxdiff_capture.decoders.memory import Made
+from ctxdiff_capture.model import Attempt, Call, Exchange, Json, Marker, Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a surface's decoder read from the answer."""
+
+    outputs: tuple[Placement, ...] = ()
+    finish_reason: str | None = None
+    metadata: Mapping[str, Json] | None = None
+    """What blocks cannot hold, such as a refusal."""
+
+
+def call_of(
+    exchange: Exchange,
+    body: Body,
+    made: Sequence[Made],
+    answer: Answer,
+    outcome: Outcome,
+    *,
+    seq: int,
+    call_id: str,
+    content_keys: frozenset[str],
+) -> Call:
+    """The call, with `made` as its inputs in order.
+
+    `content_keys` are the members of the body that became blocks and are no parameters.
+    """
+    inputs = tagged([p for element in made for p in element.placements], exchange.tags)
+    params, has_secret = masked({k: v for k, v in body.fields.items() if k not in content_keys})
+    reply = answer.body
+    usage = reply.get("usage")
+    attempts = _attempts(exchange, answer)
+    notes = {"problem": body.problem} if body.problem else {}
+    return Call(
+        id=call_id,
+        seq=seq,
+        provider=exchange.provider or exchange.surface.partition(".")[0],
+        surface=exchange.surface,
+        inputs=inputs,
+        params=params,
+        outputs=outcome.outputs,
+        markers=tuple(_markers(made, body.fields)),
+        usage=usage if isinstance(usage, Mapping) else None,
+        finish_reason=outcome.finish_reason,
+        response_id=text_or_none(reply.get("id")),
+        response_model=text_or_none(reply.get("model")),
+        request_id=exchange.request_id,
+        error=answer.error,
+        attempts=attempts,
+        agent=exchange.agent,
+        step=exchange.step,
+        tags=exchange.tags,
+        started_at=attempts[0].started_at,
+        first_byte_ms=_since_first(exchange, exchange.first_byte_ms),
+        latency_ms=_since_first(exchange, exchange.latency_ms),
+        endpoint=exchange.url,
+        # A body with a credential in it is not kept; its digest tells nothing.
+        request_pieces=None if has_secret else body.pieces,
+        request_digest=sha256(exchange.request).hexdigest(),
+        metadata={**exchange.metadata, **(outcome.metadata or {}), **notes},
+    )
+
+
+def text_or_none(value: Json) -> str | None:
+    """`value` when it is a text."""
+    return value if isinstance(value, str) else None
+
+
+def _markers(made: Sequence[Made], fields: Mapping[str, Json]) -> list[Marker]:
+    markers, position = [], 0
+    for element in made:
+        markers += [
+            Marker(position + index, found.path, found.ttl) for index, found in element.breakpoints
+        ]
+        position += len(element.placements)
+    automatic = fields.get("cache_control")
+    if isinstance(automatic, Mapping):
+        markers.append(Marker(None, "/cache_control", text_or_none(automatic.get("ttl"))))
+    return markers
+
+
+def _attempts(exchange: Exchange, answer: Answer) -> tuple[Attempt, ...]:
+    earlier = exchange.attempts
+    last = Attempt(
+        number=len(earlier) + 1,
+        started_at=exchange.started_at,
+        latency_ms=exchange.latency_ms,
+        status=exchange.status,
+        error=answer.error,
+    )
+    return (*(replace(a, number=n) for n, a in enumerate(earlier, 1)), last)
+
+
+def _since_first(exchange: Exchange, duration_ms: int | None) -> int | None:
+    """`duration_ms` of the last sending, counted from the first one."""
+    if duration_ms is None or not exchange.attempts:
+        return duration_ms
+    try:
+        first, last = map(
+            datetime.fromisoformat, (exchange.attempts[0].started_at, exchange.started_at)
+        )
+        return duration_ms + max(0, int((last - first).total_seconds() * 1000))
+    except (ValueError, TypeError):
+        return duration_ms

@@ -1,0 +1,73 @@
+"""Base64 inside parts that are no images: kept out of the text, never counted as prose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ctxdiff_capture.model import Json
+from ctxdiff_capture.tokens.images import Formula, data_uri_bytes, image_of, lenient_base64
+
+SHORTEST = 64
+"""Characters of base64 from which a payload is replaced."""
+_BASE64_KEYS = frozenset(("data", "file_data", "bytes", "b64_json"))
+
+
+@dataclass(frozen=True, slots=True)
+class Lightened:
+    """A part without its payloads."""
+
+    value: Json
+    image_tokens: int
+    """Estimated cost of the pictures that were inside."""
+    is_changed: bool
+
+
+def without_payloads(part: Json, formula: Formula) -> Lightened:
+    """`part` with each base64 payload described and not spelled.
+
+    A payload is the content of a `data:` URI, or a string under one of the keys by which providers
+    carry bytes (`data`, `file_data`, `bytes`) beside `"type": "base64"` or a format.
+    """
+    if isinstance(part, Mapping):
+        return _mapping_without(part, formula)
+    if isinstance(part, list):
+        inner = [without_payloads(item, formula) for item in part]
+        return Lightened(
+            [item.value for item in inner],
+            sum(item.image_tokens for item in inner),
+            any(item.is_changed for item in inner),
+        )
+    if isinstance(part, str) and len(part) >= SHORTEST and part.startswith("data:"):
+        data = data_uri_bytes(part)
+        if data:
+            return Lightened(f"{part.partition(',')[0]},{described(data)}", 0, is_changed=True)
+    return Lightened(part, 0, is_changed=False)
+
+
+def described(data: bytes) -> str:
+    """`[base64 73 bytes sha256:b4467f0dd939]`."""
+    return f"[base64 {len(data)} bytes sha256:{sha256(data).hexdigest()[:12]}]"
+
+
+def _mapping_without(part: Mapping[str, Json], formula: Formula) -> Lightened:
+    kept: dict[str, Json] = {}
+    tokens, is_changed = 0, False
+    for key, value in part.items():
+        if key in _BASE64_KEYS and _is_payload(part, value):
+            kept[key], is_changed = described(lenient_base64(value)), True
+            continue
+        inner = without_payloads(value, formula)
+        kept[key] = inner.value
+        tokens += inner.image_tokens
+        is_changed = is_changed or inner.is_changed
+    image = image_of(part, formula) if is_changed else None
+    return Lightened(kept, tokens + (image.token_count if image else 0), is_changed)
+
+
+def _is_payload(holder: Mapping[str, Json], value: Json) -> bool:
+    if not isinstance(value, str) or len(value) < SHORTEST or value.startswith("data:"):
+        return False
+    says_so = holder.get("type") == "base64" or "format" in holder or "file_data" in holder
+    return says_so or "mime_type" in holder
