@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from ctxdiff_analyzers.timeline import Timeline
+from ctxdiff_analyzers.matching import matching
+from ctxdiff_analyzers.timeline import Timeline, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,100 @@ class Evictions:
 def evictions(timeline: Timeline) -> Evictions:
     """Tagged blocks lost between neighbouring turns of the same agent.
 
-    A tag holds for the content from then on. A block is lost when its hash is gone for good and
-    no edited form of it stands in the next turn.
+    A tag holds for the content from then on, and for an edited form of it. A block is lost when
+    its hash is gone for good and no edited form of it stands in the next turn.
     """
-    raise NotImplementedError
+    return timeline.remembered("evictions", lambda: _evictions(timeline))
+
+
+def last_seen(timeline: Timeline) -> Mapping[int, int]:
+    """Block to the last turn (`seq`) whose input has it; meant for one agent's turns."""
+    return timeline.remembered("last seen", lambda: _last_seen(timeline))
+
+
+def _evictions(timeline: Timeline) -> Evictions:
+    groups = timeline.groups()
+    found = [(agent, mine, _tags(mine)) for agent, mine in groups.items()]
+    events = [event for agent, mine, tags in found for event in _lost(agent, mine, tags)]
+    return Evictions(
+        sum(max(0, len(mine.turns) - 1) for mine in groups.values()),
+        len(groups) if len(groups) >= 2 else None,
+        sum(len(tags) for _, _, tags in found),
+        tuple(sorted(events, key=lambda e: (e.evicted_turn, e.entered_turn, e.content_hash))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    label: str
+    turn: int
+    entered: int
+
+
+def _tags(mine: Timeline) -> dict[int, _Tag]:
+    """Tagged block to its first tag."""
+    tagged = {i for i, (_, source) in enumerate(mine.label_table) if source == "tagged"}
+    first: dict[int, tuple[str, int]] = {}
+    for turn in mine.turns if tagged else ():
+        if tagged.isdisjoint(turn.labels):
+            continue
+        for block, label in zip(turn.inputs, turn.labels, strict=True):
+            if label in tagged:
+                first.setdefault(block, (mine.label_table[label][0], turn.seq))
+    entered = _first_seen(mine, first.keys())
+    return {block: _Tag(*tag, entered[block]) for block, tag in first.items()}
+
+
+def _lost(agent: str | None, mine: Timeline, tags: Mapping[int, _Tag]) -> Iterator[Eviction]:
+    waiting = dict(tags)
+    numbers = [turn.seq for turn in mine.turns]
+    last = last_seen(mine) if tags else {}
+    while waiting:
+        block, tag = waiting.popitem()
+        at = bisect_left(numbers, last[block])
+        if at + 1 == len(numbers):
+            continue
+        old, new = mine.turns[at], mine.turns[at + 1]
+        successor = _successor(mine, old, new, block)
+        if successor is None:
+            head = mine.blocks[block]
+            yield Eviction(
+                tag.label,
+                agent,
+                tag.turn,
+                tag.entered,
+                old.seq,
+                new.seq,
+                head.token_count,
+                head.token_method,
+                head.role,
+                head.content_hash,
+            )
+        elif successor not in tags and last[successor] > old.seq:
+            waiting[successor] = tag
+
+
+def _successor(mine: Timeline, old: Turn, new: Turn, block: int) -> int | None:
+    """The block of `new` that is an edited form of `block`, or differs by a marker only."""
+    found = matching(old, new, mine)
+    pairs = (*found.edited, *found.same)
+    return next((new.inputs[j] for i, j in pairs if old.inputs[i] == block), None)
+
+
+def _first_seen(mine: Timeline, blocks: Collection[int]) -> dict[int, int]:
+    entered: dict[int, int] = {}
+    wanted = set(blocks)
+    for turn in mine.turns:
+        if not wanted:
+            break
+        for block in wanted.intersection(turn.inputs):
+            entered[block] = turn.seq
+            wanted.discard(block)
+    return entered
+
+
+def _last_seen(timeline: Timeline) -> dict[int, int]:
+    last: dict[int, int] = {}
+    for turn in timeline.turns:
+        last.update(dict.fromkeys(turn.inputs, turn.seq))
+    return last

@@ -1,4 +1,4 @@
-"""The vocabulary of a diagnosis: closed sets of codes and causes, and the value that carries them."""
+"""The vocabulary of a diagnosis: closed sets of codes, and the value that carries them."""
 
 from __future__ import annotations
 

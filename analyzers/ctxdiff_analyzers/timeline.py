@@ -56,7 +56,7 @@ class Timeline:
     _seen: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out about this selection of turns, by question."""
     _facts: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What was worked out about single blocks; shared by all selections of one session."""
+    """What was worked out about blocks; shared by all selections of one session."""
 
     def agents(self) -> list[str | None]:
         """Distinct agents in order of first appearance; None counts as one of its own."""
@@ -73,7 +73,7 @@ class Timeline:
 
     def turn(self, seq: int) -> Turn | None:
         """The turn with that number, or None."""
-        at = self._index(seq)
+        at = bisect_left(self.turns, seq, key=lambda turn: turn.seq)
         return self.turns[at] if at < len(self.turns) and self.turns[at].seq == seq else None
 
     def previous(self, seq: int) -> Turn | None:
@@ -81,15 +81,22 @@ class Timeline:
         this = self.turn(seq)
         if this is None:
             return None
-        mine = self.of_agent(this.agent)
-        at = mine._index(seq)
-        return mine.turns[at - 1] if at else None
+        mine = self.of_agent(this.agent).turns
+        at = bisect_left(mine, seq, key=lambda turn: turn.seq)
+        return mine[at - 1] if at else None
 
     def remembered(self, question: str, answer: Callable[[], Fact]) -> Fact:
         """`answer()`, worked out once for this selection of turns."""
         if question not in self._seen:
             self._seen[question] = answer()
         found: Fact = self._seen[question]
+        return found
+
+    def known(self, question: str, answer: Callable[[], Fact]) -> Fact:
+        """`answer()`, worked out once for the session's blocks, whatever turns are selected."""
+        if question not in self._facts:
+            self._facts[question] = answer()
+        found: Fact = self._facts[question]
         return found
 
     def fact(self, question: str, block: int, answer: Callable[[str], Fact]) -> Fact:
@@ -99,10 +106,6 @@ class Timeline:
             self._facts[key] = answer(self.text_of(self.blocks[block].content_hash))
         found: Fact = self._facts[key]
         return found
-
-    def _index(self, seq: int) -> int:
-        numbers = self.remembered("numbers", lambda: [turn.seq for turn in self.turns])
-        return bisect_left(numbers, seq)
 
     def _split(self) -> dict[str | None, Timeline]:
         turns: dict[str | None, list[Turn]] = {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxdiff_capture.model import Usage
 
+from ctxdiff_analyzers.counts import is_approximate, turn_totals, unmeasured_blocks
+from ctxdiff_analyzers.labels import label_for
 from ctxdiff_analyzers.timeline import Timeline, Turn
+from ctxdiff_analyzers.window import percent
 
 UNLABELED = "(unlabeled)"
 """Bucket name of the turns without an agent."""
@@ -75,29 +78,101 @@ class UsageRollup:
 
 def turn_tokens(timeline: Timeline, turn: Turn) -> TurnTokens:
     """The tokens of one turn by label."""
-    raise NotImplementedError
+    total, slices = _sliced(timeline, turn)
+    billed = turn.usage.prompt_tokens
+    return TurnTokens(
+        turn.seq,
+        turn.agent,
+        turn.call.step,
+        total,
+        is_approximate(timeline, turn),
+        unmeasured_blocks(timeline, turn),
+        slices,
+        turn.usage,
+        None if billed is None else billed - total,
+    )
 
 
 def all_turn_tokens(timeline: Timeline) -> tuple[TurnTokens, ...]:
     """`turn_tokens` of every turn, oldest first."""
-    raise NotImplementedError
-
-
-def turn_totals(timeline: Timeline) -> list[int]:
-    """Input tokens of every turn, oldest first."""
-    raise NotImplementedError
+    return tuple(turn_tokens(timeline, turn) for turn in timeline.turns)
 
 
 def peak(turns: Sequence[TurnTokens]) -> TurnTokens | None:
     """The turn with the largest total, the earliest among equals; None without turns."""
-    raise NotImplementedError
+    return max(turns, key=lambda turn: turn.total_tokens, default=None)
 
 
 def usage_rollup(timeline: Timeline) -> UsageRollup:
     """Sums of the provider's own numbers over the timeline."""
-    raise NotImplementedError
+    reported = [turn.usage for turn in timeline.turns if reports_usage(turn)]
+    groups = timeline.groups()
+    return UsageRollup(
+        sum(usage.prompt_tokens or 0 for usage in reported),
+        sum(usage.output_tokens or 0 for usage in reported),
+        sum(usage.cache_read_tokens or 0 for usage in reported),
+        sum(usage.cache_write_tokens or 0 for usage in reported),
+        len(reported),
+        len(timeline.turns),
+        None if len(groups) < 2 else tuple(_by_agent(groups)),
+        sum(streamed_without_usage(turn) for turn in timeline.turns),
+    )
 
 
 def tokens_by_agent(timeline: Timeline) -> Mapping[str, int] | None:
     """Sum of turn totals per agent (`(unlabeled)` for None); None with fewer than two agents."""
-    raise NotImplementedError
+    groups = timeline.groups()
+    if len(groups) < 2:
+        return None
+    return {_bucket(agent): sum(turn_totals(mine)) for agent, mine in groups.items()}
+
+
+def reports_usage(turn: Turn) -> bool:
+    """True when the provider billed prompt or output tokens for the turn."""
+    return turn.usage.prompt_tokens is not None or turn.usage.output_tokens is not None
+
+
+def streamed_without_usage(turn: Turn) -> bool:
+    """True for a Chat Completions stream that ended well, without usage because none was asked.
+
+    Only this surface has `stream_options.include_usage`. In files that do not tell the surface
+    it is known by its provider label.
+    """
+    call = turn.call
+    if reports_usage(turn) or call.error is not None or not call.params.get("stream"):
+        return False
+    options = call.params.get("stream_options")
+    if isinstance(options, Mapping) and options.get("include_usage"):
+        return False
+    if call.surface is not None:
+        return call.surface == "openai.chat"
+    return (call.provider or "").startswith("openai") or isinstance(
+        call.params.get("messages"), list
+    )
+
+
+def _sliced(timeline: Timeline, turn: Turn) -> tuple[int, tuple[Slice, ...]]:
+    tokens: dict[str, int] = {}
+    blocks: dict[str, int] = {}
+    for block, label in zip(turn.inputs, turn.labels, strict=True):
+        name = label_for(timeline, block, label)
+        tokens[name] = tokens.get(name, 0) + timeline.blocks[block].token_count
+        blocks[name] = blocks.get(name, 0) + 1
+    total = sum(tokens.values())
+    slices = (Slice(name, n, blocks[name], percent(n, total)) for name, n in tokens.items())
+    return total, tuple(sorted(slices, key=lambda piece: -piece.tokens))
+
+
+def _by_agent(groups: Mapping[str | None, Timeline]) -> Iterator[AgentUsage]:
+    for agent, mine in groups.items():
+        reported = [turn.usage for turn in mine.turns if reports_usage(turn)]
+        if reported:
+            yield AgentUsage(
+                _bucket(agent),
+                sum(usage.prompt_tokens or 0 for usage in reported),
+                sum(usage.output_tokens or 0 for usage in reported),
+            )
+
+
+def _bucket(agent: str | None) -> str:
+    return UNLABELED if agent is None else agent

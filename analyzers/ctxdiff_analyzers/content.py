@@ -1,0 +1,143 @@
+"""What a block's text says by its structure: tool calls, tool results, tool names, cache markers.
+
+Texts are the normal form of each provider's parts (sorted keys). Every function takes any text
+and answers for text that is no such part with nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CALL_TYPES = frozenset(
+    ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "mcp_call")
+)
+RESULT_TYPES = frozenset(("tool_result", "function_call_output", "custom_tool_call_output"))
+WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
+WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
+ID_KEYS = ("tool_use_id", "toolUseId", "call_id", "tool_call_id", "id")
+MARKER_KEYS = ("cache_control", "cachePoint")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool. Captured text."""
+
+    name: str
+    id: str | None
+
+
+def tool_calls(text: str) -> tuple[ToolCall, ...]:
+    """The tool calls that an assistant's block is, in the shape of any provider."""
+    return tuple(call for part in _parts(text) if (call := _tool_call(part)) is not None)
+
+
+def is_tool_result(text: str) -> bool:
+    """True when the text is a provider's tool-result part."""
+    return any(
+        part.get("type") in RESULT_TYPES
+        or str(part.get("type", "")).endswith("_tool_result")
+        or any(isinstance(part.get(key), dict) for key in WRAPPED_RESULTS)
+        for part in _parts(text)
+    )
+
+
+def part_id(text: str) -> str | None:
+    """The id that makes a tool call or result the one it is; None where it has none."""
+    for part in _parts(text):
+        inner = next((part[k] for k in WRAPPED_CALLS + WRAPPED_RESULTS if _is_map(part, k)), part)
+        for key in ID_KEYS:
+            if isinstance(inner.get(key), str):
+                return str(inner[key])
+    return None
+
+
+def schema_names(text: str) -> tuple[str, ...]:
+    """Names of the tools that a schema block declares; Gemini declares several in one."""
+    return tuple(name for part in _parts(text) for name in _declared(part))
+
+
+def without_markers(text: str) -> str:
+    """The content without cache markers, and a lone text part as the text that it carries.
+
+    Empty for a block that is nothing but a marker.
+    """
+    if not text.startswith("{") or not (_has_marker(text) or '"text"' in text):
+        return text
+    part = _json(text)
+    if not isinstance(part, dict):
+        return text
+    bare = _unmarked(part)
+    if not bare:
+        return ""
+    if bare.get("type") == "text" and set(bare) == {"type", "text"}:
+        return str(bare["text"])
+    return text if bare == part else json.dumps(bare, sort_keys=True, ensure_ascii=False)
+
+
+def _tool_call(part: Mapping[str, Any]) -> ToolCall | None:
+    kind = part.get("type")
+    function = part.get("function")
+    if isinstance(function, dict):
+        return _named(function, part)
+    for key in WRAPPED_CALLS:
+        if _is_map(part, key):
+            return _named(part[key], part[key])
+    # The legacy `function_call` of a message stands without a type.
+    if kind in CALL_TYPES or (kind is None and set(part) == {"name", "arguments"}):
+        return _named(part, part)
+    custom = part.get("custom")
+    return _named(custom, part) if isinstance(custom, dict) else None
+
+
+def _named(holder: Mapping[str, Any], ids: Mapping[str, Any]) -> ToolCall | None:
+    name = holder.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    found = (ids[key] for key in ("call_id", "toolUseId", "id") if isinstance(ids.get(key), str))
+    return ToolCall(name, next(found, None))
+
+
+def _declared(part: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("function_declarations", "functionDeclarations"):
+        listed = part.get(key)
+        for declared in listed if isinstance(listed, list) else ():
+            if isinstance(declared, dict):
+                yield from _declared(declared)
+    for holder in (part, part.get("function"), part.get("toolSpec"), part.get("custom")):
+        name = holder.get("name") if isinstance(holder, dict) else None
+        if isinstance(name, str) and name:
+            yield name
+            return
+
+
+def _parts(text: str) -> list[dict[str, Any]]:
+    if not text.startswith(("{", "[{")):
+        return []
+    value = _json(text)
+    if isinstance(value, dict):
+        return [value]
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_map(part: Mapping[str, Any], key: str) -> bool:
+    return isinstance(part.get(key), dict)
+
+
+def _has_marker(text: str) -> bool:
+    return any(key in text for key in MARKER_KEYS)
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _unmarked(v) for k, v in value.items() if k not in MARKER_KEYS}
+    return [_unmarked(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,186 @@
+"""Which block of one turn is which block of another: the same, an edited form, gone, or new."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from ctxdiff_analyzers import similar
+from ctxdiff_analyzers.align import align, in_order
+from ctxdiff_analyzers.content import without_markers
+from ctxdiff_analyzers.timeline import Timeline, Turn
+
+MARKER_TOKENS = 64
+"""Tokens by which a cache marker and its wrapping may change a block's count, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Every index of either turn's inputs occurs exactly once."""
+
+    same: tuple[tuple[int, int], ...]
+    """(old index, new index), ascending by new index; blocks that differ in nothing but a cache
+    marker are the same."""
+    edited: tuple[tuple[int, int], ...]
+    """Ascending by new index."""
+    gone: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = None) -> Matching:
+    """How the input blocks of `old` and `new` correspond.
+
+    Identical blocks first, wherever they stand. Of the rest, blocks of one role and kind that
+    stand between the same unmoved neighbours are paired by similarity. `other` holds the blocks
+    of `new` when it is of another session.
+    """
+    there = other or timeline
+    aligned = align(list(old.inputs), _translated(new, timeline, there))
+    if not aligned.only_old or not aligned.only_new:
+        return Matching(aligned.pairs, (), aligned.only_old, aligned.only_new)
+    anchors = in_order(aligned.pairs)
+    gaps = _gaps(anchors, aligned.only_old, aligned.only_new)
+    same, edited = list(aligned.pairs), []
+    sides = _Sides(old.inputs, new.inputs, timeline, there)
+    for left, right in gaps:
+        found_same, found_edited = _paired(left, right, sides)
+        same += found_same
+        edited += found_edited
+    taken_old = {i for i, _ in same + edited}
+    taken_new = {j for _, j in same + edited}
+    return Matching(
+        tuple(sorted(same, key=_by_new)),
+        tuple(sorted(edited, key=_by_new)),
+        tuple(i for i in aligned.only_old if i not in taken_old),
+        tuple(j for j in aligned.only_new if j not in taken_new),
+    )
+
+
+def bare_digest(timeline: Timeline, block: int) -> bytes:
+    """A digest of the block's content without cache markers, see `content.without_markers`."""
+    return timeline.fact("bare", block, lambda text: _digest(without_markers(text)))
+
+
+def is_marker(timeline: Timeline, block: int) -> bool:
+    """True for a block that is nothing but a cache marker."""
+    head = timeline.blocks[block]
+    return (
+        not head.is_empty
+        and head.token_count <= MARKER_TOKENS
+        and head.kind != "image"
+        and bare_digest(timeline, block) == NOTHING
+    )
+
+
+def may_differ_by_marker(timeline: Timeline, old: int, there: Timeline, new: int) -> bool:
+    """True unless the heads of two blocks already show that their contents differ."""
+    one, two = timeline.blocks[old], there.blocks[new]
+    return (
+        one.role == two.role
+        and (one.kind == "tool_schema") == (two.kind == "tool_schema")
+        and "image" not in (one.kind, two.kind)
+        and abs(one.token_count - two.token_count) <= MARKER_TOKENS
+    )
+
+
+def _translated(new: Turn, timeline: Timeline, there: Timeline) -> list[int]:
+    """The new turn's blocks as indices of `timeline`; -1, -2, ... for those it does not have."""
+    if there is timeline or there.blocks is timeline.blocks:
+        return list(new.inputs)
+    known = timeline.known(
+        "index", lambda: {block.content_hash: i for i, block in enumerate(timeline.blocks)}
+    )
+    return [known.get(there.blocks[i].content_hash, -1 - i) for i in new.inputs]
+
+
+def _gaps(
+    anchors: list[tuple[int, int]], old: tuple[int, ...], new: tuple[int, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """What is left over on both sides between the same two neighbours that did not move."""
+    left: defaultdict[int, list[int]] = defaultdict(list)
+    right: defaultdict[int, list[int]] = defaultdict(list)
+    anchors_old, anchors_new = [i for i, _ in anchors], [j for _, j in anchors]
+    for i in old:
+        left[bisect_left(anchors_old, i)].append(i)
+    for j in new:
+        right[bisect_left(anchors_new, j)].append(j)
+    return [(left[gap], right[gap]) for gap in sorted(left) if gap in right]
+
+
+_Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    old: Sequence[int]
+    new: Sequence[int]
+    timeline: Timeline
+    there: Timeline
+
+    def same_content(self, i: int, j: int) -> bool:
+        old, new = self.old[i], self.new[j]
+        return may_differ_by_marker(self.timeline, old, self.there, new) and (
+            bare_digest(self.timeline, old) == bare_digest(self.there, new)
+        )
+
+
+def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _Pairs]:
+    same: _Pairs = []
+    waiting = list(left)
+    rest = []
+    for j in right:
+        twin = next(
+            (i for i in waiting[:8] if sides.same_content(i, j)),
+            None,
+        )
+        if twin is None:
+            rest.append(j)
+        else:
+            waiting.remove(twin)
+            same.append((twin, j))
+    edited: _Pairs = []
+    kinds: defaultdict[tuple[str, str], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for i in waiting:
+        head = sides.timeline.blocks[sides.old[i]]
+        kinds[head.role, head.kind][0].append(i)
+    for j in rest:
+        head = sides.there.blocks[sides.new[j]]
+        kinds[head.role, head.kind][1].append(j)
+    for (_, kind), (olds, news) in kinds.items():
+        if not olds or not news:
+            continue
+        if kind == "image":
+            # An image's text is a descriptor: that two descriptors are alike says nothing.
+            edited += zip(olds, news, strict=False)
+            continue
+        found = similar.pairs(
+            _candidates(sides.timeline, [sides.old[i] for i in olds[: similar.MOST_BLOCKS]]),
+            _candidates(sides.there, [sides.new[j] for j in news[: similar.MOST_BLOCKS]]),
+        )
+        edited += [(olds[a], news[b]) for a, b in found]
+    return same, edited
+
+
+def _candidates(timeline: Timeline, blocks: Sequence[int]) -> list[similar.Candidate]:
+    # The cache holds sketches and no texts, which may be many and long.
+    return [
+        similar.Candidate(
+            timeline.text_of(timeline.blocks[block].content_hash),
+            timeline.fact("sketch", block, similar.sketch),
+        )
+        for block in blocks
+    ]
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+NOTHING = _digest("")
+
+
+def _by_new(pair: tuple[int, int]) -> int:
+    return pair[1]
