@@ -1,0 +1,56 @@
+"""What may leave: how much, and in redact mode which words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ctxdiff_mcp.gate.secrets import SecretTags
+
+Redact: TypeAlias = Literal["off", "text", "all"]
+"""`text` withholds texts and keeps short plain names; `all` withholds names too."""
+
+DEFAULT_CAP = 8_000
+HARD_CAP = 20_000
+MIN_CAP = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of one server."""
+
+    redact: Redact = "off"
+    default_cap: int = DEFAULT_CAP
+    """Bytes of a result's message unless the caller asks for more."""
+    hard_cap: int = HARD_CAP
+    """Bytes of a result's message, whatever the caller asks for."""
+    mask_secrets: bool = True
+    """Show credentials as tags."""
+    tags: SecretTags = field(default_factory=SecretTags, compare=False)
+
+    def __post_init__(self) -> None:
+        if not MIN_CAP <= self.default_cap <= self.hard_cap <= HARD_CAP:
+            raise ValueError(
+                f"caps must rise from {MIN_CAP} to {HARD_CAP}, "
+                f"not {self.default_cap!r}, {self.hard_cap!r}"
+            )
+
+    @property
+    def hides_text(self) -> bool:
+        """True when no captured text may be shown."""
+        return self.redact != "off"
+
+    @property
+    def hides_names(self) -> bool:
+        """True when names are shown as handles, and accepted only as handles."""
+        return self.redact == "all"
+
+    @staticmethod
+    def is_tag(text: str) -> bool:
+        """True when the text is a credential's tag and nothing else."""
+        return re.fullmatch(r"\[secret:[a-z-]+#[0-9]+\]", text) is not None
+
+    def masked(self, text: str) -> str:
+        """The text with credentials as tags, where the policy says so."""
+        return self.tags.masked(text) if self.mask_secrets else text
