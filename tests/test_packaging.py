@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from email.parser import Parser
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -135,7 +136,7 @@ def test_the_distributions_pin_each_other_to_that_version() -> None:
         (folder.name, *pin)
         for folder in FOLDERS.values()
         for pin in re.findall(
-            r'"(ctxdiff-(?:capture|analyzers))([^"]*)"', (folder / "pyproject.toml").read_text()
+            r'"(ctxdiff-(?:capture|analyzers))([=<>~!][^"]*)"', (folder / "pyproject.toml").read_text()
         )
     }
     version = f"=={literal_version(ROOT)}"
@@ -235,7 +236,8 @@ needs_uv = pytest.mark.skipif(not shutil.which("uv"), reason="uv is not on the P
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources, so that uv writes its lock and environment there."""
-    copy = tmp_path_factory.mktemp("uv") / "checkout"
+    # uv keeps what it built by path, so every run has a path of its own.
+    copy = tmp_path_factory.mktemp("uv") / uuid4().hex
     hidden = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist")
     return Path(shutil.copytree(ROOT, copy, ignore=hidden))
 

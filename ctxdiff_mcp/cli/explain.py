@@ -1,0 +1,67 @@
+"""`ctxdiff-mcp explain`: why a turn broke."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ctxdiff_mcp.answers.diff import Diff
+from ctxdiff_mcp.answers.explain import Explanation, explain
+from ctxdiff_mcp.cli.output import write_json, write_lines
+from ctxdiff_mcp.cli.select import (
+    add_common,
+    add_session,
+    add_turn,
+    add_window,
+    selected,
+    stated_window,
+)
+from ctxdiff_mcp.cli.shapes import finding_json, run_json, turn_json
+from ctxdiff_mcp.text.explain import explain_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One turn of one session."""
+    add_common(parser)
+    add_session(parser)
+    add_turn(parser)
+    add_window(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain the turn; without `--turn` the one that most likely broke first."""
+    window = stated_window(args)
+    chosen = selected(args)
+    answer = explain(chosen.source, chosen.run, args.turn, agent=args.agent, window=window)
+    if args.json:
+        write_json(as_json(answer))
+    else:
+        write_lines(explain_lines(answer))
+    return 0
+
+
+def as_json(answer: Explanation) -> dict[str, Any]:
+    """The turn's facts and the whole ranked list of findings."""
+    run_of = run_json(answer.run)
+    return {
+        **run_of,
+        "turn": answer.turn,
+        "agent": answer.tokens.agent,
+        "chosen_by": answer.chosen_by,
+        "turns_total": answer.turns_total,
+        "findings": [finding_json(finding, run_of) for finding in answer.findings],
+        "tokens": turn_json(answer.tokens),
+        "window": answer.window,
+        "outcome": answer.outcome,
+        "diff": None if answer.diff is None else _sums(answer.diff),
+    }
+
+
+def _sums(diff: Diff) -> dict[str, Any]:
+    return {
+        "seq_old": diff.turn_a,
+        "seq_new": diff.turn_b,
+        "tokens_added": diff.tokens_added,
+        "tokens_evicted": diff.tokens_evicted,
+        "counts": diff.counts,
+    }

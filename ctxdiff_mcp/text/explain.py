@@ -1,0 +1,109 @@
+"""One turn explained, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxdiff_analyzers.findings import NextCall
+
+from ctxdiff_mcp.answers.explain import Explanation
+from ctxdiff_mcp.answers.findings import FindingRow
+from ctxdiff_mcp.answers.turns import Outcome
+from ctxdiff_mcp.text.lines import Line, Style
+from ctxdiff_mcp.text.shown import approx, block_name, name, shown, snippet
+
+CHOSEN = {
+    "asked": "",
+    "failed": " (chosen: the first that failed)",
+    "cut_off": " (chosen: the first whose answer was cut off)",
+    "tagged_block_lost": " (chosen: the first that lost a tagged block)",
+    "last": " (chosen: the last)",
+}
+_STYLES: dict[str, Style] = {"high": "bad", "medium": "warn", "low": "plain"}
+
+
+def explain_lines(answer: Explanation) -> list[Line]:
+    """The turn's facts, then its findings, most telling first."""
+    lines = [*_facts(answer), Line("")]
+    if not answer.findings:
+        lines.append(Line("no findings: nothing in the record speaks of a fault here", "good"))
+    for number, finding in enumerate(answer.findings, 1):
+        lines += _finding(number, finding)
+    return lines
+
+
+def _facts(answer: Explanation) -> Iterator[Line]:
+    row = answer.tokens
+    who = f" · {name(row.agent)}" if row.agent else ""
+    total = f"{row.total_tokens:,} tokens{approx(exact=row.exact)}"
+    turn = f"turn {answer.turn} of {answer.turns_total}"
+    yield Line(f"── {turn}{who} · {total} ──{CHOSEN[answer.chosen_by]}")
+    if answer.window is not None:
+        alarm = "⚠ " if answer.window.alarm else ""
+        share = f"{alarm}{answer.window.pct:.1f}% of {answer.window.window:,}"
+        yield Line(f"window: {share}", "warn" if answer.window.alarm else "plain")
+    yield Line(f"answer: {_outcome(answer.outcome)}")
+    if answer.diff is None:
+        yield Line("the agent's first turn: nothing to compare with")
+        return
+    counts = answer.diff.counts
+    changes = f"{counts.added} added, {counts.evicted} evicted, {counts.modified} modified"
+    tokens = f"+{answer.diff.tokens_added} −{answer.diff.tokens_evicted} tokens"
+    yield Line(f"since turn {answer.diff.turn_a}: {changes}, {counts.unchanged} kept · {tokens}")
+
+
+def _outcome(outcome: Outcome) -> str:
+    parts = []
+    if outcome.error is not None:
+        status = f" {outcome.error_status}" if outcome.error_status is not None else ""
+        message = f" {snippet(outcome.error_message, 200)}" if outcome.error_message else ""
+        parts.append(f"failed with {shown(outcome.error)}{status}{message}")
+    if outcome.finish_reason is not None:
+        parts.append(shown(outcome.finish_reason))
+    if outcome.model is not None:
+        parts.append(shown(outcome.model))
+    if outcome.attempts is not None and outcome.attempts > 1:
+        parts.append(f"{outcome.attempts} attempts")
+    if outcome.latency_ms is not None:
+        parts.append(f"{outcome.latency_ms:,} ms")
+    return " · ".join(parts) or "not in the record"
+
+
+def _finding(number: int, finding: FindingRow) -> Iterator[Line]:
+    cause = f" ({finding.cause})" if finding.cause else ""
+    since = f", since turn {finding.since}" if finding.since is not None else ""
+    head = f"{number}. {finding.code}{cause} · {finding.severity} · {finding.certainty}"
+    yield Line(f"{head} · turn {finding.turn}{since}", _STYLES[finding.severity])
+    if evidence := _evidence(finding):
+        yield Line(f"   {evidence}")
+    for excerpt in finding.excerpts:
+        yield Line(f"   {snippet(excerpt, 160)}")
+    if finding.why:
+        yield Line(f"   why: {finding.why}")
+    if finding.next is not None:
+        yield Line(f"   next: {command(finding.next)}", "dim")
+
+
+def _evidence(finding: FindingRow) -> str:
+    parts = [", ".join(shown(text) for text in finding.names)] if finding.names else []
+    if finding.tokens is not None:
+        parts.append(f"{finding.tokens} tok{approx(exact=finding.tokens_method == 'exact')}")
+    if finding.blocks:
+        blocks = [block_name(block) for block in finding.blocks[:4]]
+        parts.append(f"blocks {', '.join(blocks)}{', …' if len(finding.blocks) > 4 else ''}")
+    if finding.positions:
+        positions = ", ".join(str(position) for position in finding.positions[:8])
+        parts.append(f"at {positions}{', …' if len(finding.positions) > 8 else ''}")
+    if finding.first_difference is not None:
+        parts.append(f"first difference at character {finding.first_difference}")
+    parts += [f"{what}={count}" for what, count in finding.counts]
+    return " · ".join(parts)
+
+
+def command(call: NextCall) -> str:
+    """The same question on the command line."""
+    flags = {"turn_a": "--turn", "turn_b": "--turn", "content_hash": ""}
+    words = ["ctxdiff-mcp", call.tool.removeprefix("ctxdiff_")]
+    for argument, value in call.arguments:
+        words += [flags.get(argument, f"--{argument.replace('_', '-')}"), str(value)]
+    return " ".join(word for word in words if word)
