@@ -148,7 +148,6 @@ def _connected(path: Path, *, immutable: bool) -> sqlite3.Connection:
         "query_only = on",
     ):
         connection.execute(f"pragma {pragma}")
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     return connection
 
 

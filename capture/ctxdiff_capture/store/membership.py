@@ -15,21 +15,22 @@ from typing import Any
 from ctxdiff_capture.model import Placement
 from ctxdiff_capture.store.values import Notes, storable, text
 
-_SEPARATOR = "\x1f"
+_CHUNK = 500
+"""Parameters of one query; the oldest SQLite in use allows 999."""
 
 # A writer stores the rows of a call one after another, so they stand together in the table and a
-# range of rowids finds them without the index. The conditions make sure: the range counts only
-# when each row is this call's and stands where its position says.
+# range of rowids finds them without the index (hence the `+`), in a third of the time. A range
+# counts only when each of its rows is this call's and stands where its position says.
 _RANGE = """
-select count(*), group_concat(block_id, char(31)), group_concat(label, char(31)),
-       group_concat(label_source, char(31))
+select count(*), group_concat(block_id), group_concat(label), group_concat(label_source)
 from call_block
-where rowid between ?1 and ?1 + ?2 and call_id = ?3 and position = rowid - ?1
+where rowid between ?1 and ?1 + ?2 and +call_id = ?3 and position = rowid - ?1
 """
 _ENDS = """
-select rowid, (select min(position) from call_block where call_id = ?1),
-       (select max(position) from call_block where call_id = ?1)
-from call_block where call_id = ?1 and position = 0
+select c.id, b.rowid, b.position, (select max(position) from call_block where call_id = c.id)
+from call c join call_block b on b.call_id = c.id
+    and b.position = (select min(position) from call_block where call_id = c.id)
+where c.id in ({marks})
 """
 _ROWS = """
 select block_id, position, label, label_source from call_block where call_id = ? order by position
@@ -86,35 +87,45 @@ def read_inputs(
     connection: sqlite3.Connection, call_ids: Sequence[str], numbering: Numbering, notes: Notes
 ) -> Iterator[Members]:
     """The members of each call, in the order of `call_ids`."""
-    for call_id in call_ids:
-        yield _from_range(connection, call_id, numbering) or _from_rows(
-            connection, call_id, numbering, notes
-        )
+    for start in range(0, len(call_ids), _CHUNK):
+        chunk = call_ids[start : start + _CHUNK]
+        query = _ENDS.format(marks=", ".join("?" * len(chunk)))
+        ends = {row[0]: row for row in connection.execute(query, chunk)}
+        for call_id in chunk:
+            yield _from_range(connection, call_id, ends.get(call_id), numbering) or _from_rows(
+                connection, call_id, numbering, notes
+            )
 
 
 def _from_range(
-    connection: sqlite3.Connection, call_id: str, numbering: Numbering
+    connection: sqlite3.Connection,
+    call_id: str,
+    ends: tuple[str, int, object, object] | None,
+    numbering: Numbering,
 ) -> Members | None:
     """A call whose rows stand together, or None when this way does not serve."""
-    ends = connection.execute(_ENDS, (call_id,)).fetchone()
-    if ends is None or ends[1] != 0 or type(ends[2]) is not int:
+    if ends is None:
+        return Members(array("i"), array("i"), range(0))
+    _, start, first, last = ends
+    if first != 0 or type(last) is not int:
         return None
-    first, _, last = ends
-    count, *columns = connection.execute(_RANGE, (first, last, call_id)).fetchone()
-    hashes, labels, sources = (column.split(_SEPARATOR) for column in columns)
-    # Unequal lengths: a value is missing, or holds the separator itself.
-    if not last + 1 == count == len(hashes) == len(labels) == len(sources):
+    found = connection.execute(_RANGE, (start, last, call_id)).fetchone()
+    count, hash_column, label_column, source_column = found
+    if count != last + 1:
         return None
-    label_numbers = numbering.columns.get((columns[1], columns[2]))
-    if label_numbers is None:
-        pairs = zip(labels, sources, strict=True)
-        label_numbers = array("i", map(numbering.labels.__getitem__, pairs))
-        numbering.columns[columns[1], columns[2]] = label_numbers
-    return Members(
-        blocks=array("i", map(numbering.blocks.__getitem__, hashes)),
-        labels=label_numbers,
-        positions=range(count),
-    )
+    hashes = hash_column.split(",")
+    labels = numbering.columns.get((label_column, source_column))
+    if labels is None:
+        pairs = list(zip(label_column.split(","), source_column.split(","), strict=False))
+        # Unequal numbers, here and below: a value is NULL or has a comma in it.
+        if not count == len(pairs) == label_column.count(",") + 1 == source_column.count(",") + 1:
+            return None
+        labels = array("i", map(numbering.labels.__getitem__, pairs))
+        numbering.columns[label_column, source_column] = labels
+    if not count == len(hashes) == len(labels):
+        return None
+    blocks = array("i", map(numbering.blocks.__getitem__, hashes))
+    return Members(blocks, labels, range(count))
 
 
 def _from_rows(

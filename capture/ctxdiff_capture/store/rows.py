@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxdiff_capture.model import Block, BlockHead, CallHead, Session
@@ -31,8 +31,8 @@ def chunks(content_hashes: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
         yield ", ".join("?" * len(part)), part
 
 
-def session_rows(connection: sqlite3.Connection, layout: Layout) -> list[tuple[object, Session]]:
-    """All sessions in stored order, each with its id as the column has it."""
+def read_sessions(connection: sqlite3.Connection, layout: Layout) -> list[Session]:
+    """All sessions in stored order."""
     counts = dict(connection.execute("select run_id, count(*) from call group by run_id"))
     agents = _agents(connection) if layout.has_labels else {}
     rows = connection.execute(
@@ -40,19 +40,16 @@ def session_rows(connection: sqlite3.Connection, layout: Layout) -> list[tuple[o
         " from run order by rowid"
     )
     return [
-        (
-            row[0],
-            Session(
-                id=text(row[0]),
-                project=text(row[1]),
-                started_at=text(row[2]),
-                provider=text(row[3]),
-                models=strings(row[4]),
-                writer=text(row[5]),
-                schema_version=row[6] if type(row[6]) is int else 0,
-                calls=counts.get(row[0], 0),
-                agents=tuple(agents.get(row[0], ())),
-            ),
+        Session(
+            id=text(row[0]),
+            project=text(row[1]),
+            started_at=text(row[2]),
+            provider=text(row[3]),
+            models=strings(row[4]),
+            writer=text(row[5]),
+            schema_version=row[6] if type(row[6]) is int else 0,
+            calls=counts.get(row[0], 0),
+            agents=tuple(agents.get(row[0], ())),
         )
         for row in rows
     ]
@@ -136,25 +133,32 @@ def _call_head(row: Sequence[Any], columns: JsonColumns, notes: Notes) -> CallHe
 
 
 def block_heads(
-    connection: sqlite3.Connection, content_hashes: Iterable[str], notes: Notes
+    connection: sqlite3.Connection, content_hashes: Collection[str], notes: Notes
 ) -> dict[str, BlockHead]:
     """Blocks without their texts by hash; unknown ones are absent."""
+    query = "select content_hash, role, kind, token_count, token_method, text = '' from block"
+    (stored,) = connection.execute("select count(*) from block").fetchone()
+    if len(content_hashes) > _CHUNK and 2 * len(content_hashes) > stored:
+        # Most of the table is wanted: one pass over it beats a look-up for each block.
+        rows = (row for row in connection.execute(query) if row[0] in content_hashes)
+        return {row[0]: _block_head(row, notes) for row in rows}
     heads = {}
     for marks, chunk in chunks(content_hashes):
-        query = (
-            "select content_hash, role, kind, token_count, token_method, text = '' from block"  # noqa: S608 - only question marks
-            f" where content_hash in ({marks})"
-        )
-        for content_hash, role, kind, count, method, empty in connection.execute(query, chunk):
-            heads[content_hash] = BlockHead(
-                content_hash,
-                text(role),
-                text(kind),
-                token_count(count, notes),
-                text(method),
-                bool(empty),
-            )
+        for row in connection.execute(f"{query} where content_hash in ({marks})", chunk):
+            heads[row[0]] = _block_head(row, notes)
     return heads
+
+
+def _block_head(row: Sequence[Any], notes: Notes) -> BlockHead:
+    content_hash, role, kind, count, method, is_empty = row
+    return BlockHead(
+        content_hash,
+        text(role),
+        text(kind),
+        token_count(count, notes),
+        text(method),
+        bool(is_empty),
+    )
 
 
 def block_of(row: Sequence[Any], notes: Notes) -> Block:

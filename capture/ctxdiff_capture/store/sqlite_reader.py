@@ -6,10 +6,10 @@ import sqlite3
 import threading
 import time
 from array import array
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from ctxdiff_capture.errors import NotATrace, StoreError, TraceNotFound
 from ctxdiff_capture.model import Block, CallDetail, Placement, Recording, Session
@@ -18,12 +18,15 @@ from ctxdiff_capture.store.extras import output_paths, read_detail
 from ctxdiff_capture.store.membership import Numbering, read_inputs
 from ctxdiff_capture.store.pieces import read_request
 from ctxdiff_capture.store.recording import read_outputs, read_recording
-from ctxdiff_capture.store.rows import block_of, chunks, session_rows
+from ctxdiff_capture.store.rows import block_of, chunks, read_sessions
 from ctxdiff_capture.store.values import Notes
-from ctxdiff_capture.store.vetting import check_readable_version, layout_of
+from ctxdiff_capture.store.vetting import Layout, check_readable_version, layout_of
 
 _STEPS_BETWEEN_LOOKS = 10_000
 """Steps of SQLite's machine between two looks at the clock: some 0.1 ms."""
+
+
+T = TypeVar("T")
 
 
 class SQLiteReader:
@@ -32,123 +35,168 @@ class SQLiteReader:
     def __init__(self, path: Path, *, seconds_per_question: float = 5.0) -> None:
         self._path = path
         self._seconds = seconds_per_question
+        self._deadline = 0.0
         self._lock = threading.Lock()
         self._opened = open_untouched(path)
         self._connection = self._opened.connection
-        self._deadline = 0.0
         self._connection.set_progress_handler(self._is_too_late, _STEPS_BETWEEN_LOOKS)
         try:
-            with self._question():
-                self._layout = layout_of(self._connection)
-                check_readable_version(self._connection)
+            self._layout = self._answer(self._vetted)
         except BaseException:
             self._opened.close()
             raise
 
     def sessions(self) -> list[Session]:
         """All sessions, in the order in which they were stored."""
-        with self._question():
-            return [session for _, session in session_rows(self._connection, self._layout)]
+        return self._answer(lambda: read_sessions(self._connection, self._layout))
 
     def load(self, session_id: str, seqs: Sequence[int] | None = None) -> Recording:
         """A session without its texts."""
-        with self._question():
-            return read_recording(
-                self._connection, self._layout, self._session(session_id), seqs, Notes()
-            )
+        return self._answer(lambda: self._recording(session_id, seqs))
 
     def texts(self, content_hashes: Iterable[str]) -> dict[str, str]:
         """The texts of blocks, by content hash; unknown hashes are absent."""
-        with self._question():
-            return {h: block.text for h, block in self._blocks(content_hashes).items()}
+        hashes = list(content_hashes)
+        return self._answer(lambda: {h: b.text for h, b in self._blocks(hashes).items()})
 
     def find_text(self, session_id: str, query: str) -> list[str]:
         """Content hashes of the session's blocks whose text contains `query`."""
-        with self._question():
-            recording = read_recording(
-                self._connection, self._layout, self._session(session_id), None, Notes()
-            )
-            try:
-                rows = self._connection.execute(
-                    "select content_hash from block where instr(text, ?)", (query,)
-                )
-            except UnicodeEncodeError:  # a lone surrogate: no column can hold it
-                return []
-            found = {content_hash for (content_hash,) in rows}
-            order = (
-                index
-                for inputs, outputs in zip(recording.inputs, recording.outputs, strict=True)
-                for index in (*inputs, *outputs)
-            )
-            hashes = dict.fromkeys(recording.blocks[index].content_hash for index in order)
-            return [content_hash for content_hash in hashes if content_hash in found]
+        return self._answer(lambda: self._found(session_id, query))
 
     def detail(self, call_id: str) -> CallDetail:
         """What is stored about one call beyond its head and blocks."""
-        with self._question():
-            self._check_call(call_id)
-            return read_detail(self._connection, call_id, self._layout.side_tables)
+        return self._answer(lambda: self._detail(call_id))
 
     def inputs(self, call_id: str) -> tuple[Placement, ...]:
         """A call's input blocks with their texts, in order."""
-        with self._question():
-            self._check_call(call_id)
-            numbering = Numbering()
-            (members,) = read_inputs(self._connection, [call_id], numbering, Notes())
-            detail = read_detail(self._connection, call_id, self._layout.side_tables)
-            paths = [detail.paths.get(p, "") for p in members.positions]
-            ids = [detail.tool_call_ids.get(p) for p in members.positions]
-            return self._placements(numbering, members.blocks, members.labels, paths, ids)
+        return self._answer(lambda: self._inputs(call_id))
 
     def outputs(self, call_id: str) -> tuple[Placement, ...]:
         """A call's output blocks with their texts, in order."""
-        with self._question():
-            self._check_call(call_id)
-            if "ctx_output" not in self._layout.side_tables:
-                return ()
-            numbering = Numbering()
-            blocks, labels = read_outputs(self._connection, call_id, numbering)
-            detail = read_detail(self._connection, call_id, self._layout.side_tables)
-            known = output_paths(self._connection, call_id, self._layout.side_tables)
-            paths = [*known, *[""] * len(blocks)][: len(blocks)]
-            ids = [detail.output_tool_call_ids.get(p) for p in range(len(blocks))]
-            return self._placements(numbering, blocks, labels, paths, ids)
+        return self._answer(lambda: self._outputs(call_id))
 
     def request(self, call_id: str) -> bytes | None:
         """The request body as it was sent, byte for byte; None when it was not kept."""
-        with self._question():
-            self._check_call(call_id)
-            if not {"ctx_request", "ctx_piece", "ctx_call"} <= self._layout.side_tables:
-                return None
-            body = read_request(self._connection, call_id)
-            row = self._connection.execute(
-                "select request_digest from ctx_call where call_id = ?", (call_id,)
-            ).fetchone()
-            if body is not None and row and row[0] not in (None, sha256(body).hexdigest()):
-                raise NotATrace(
-                    "the stored request of this call is not the one that was sent",
-                    remedy="its blocks can still be read",
-                )
-            return body
+        return self._answer(lambda: self._request(call_id))
 
     def losses(self, session_id: str) -> dict[str, int]:
         """Calls that could not be recorded, counted by reason."""
-        with self._question():
-            self._session(session_id)
-            if "ctx_loss" not in self._layout.side_tables:
-                return {}
-            rows = self._connection.execute(
-                "select reason, count from ctx_loss where run_id = ? order by reason", (session_id,)
-            )
-            return {reason: n for reason, n in rows if isinstance(reason, str) and type(n) is int}
+        return self._answer(lambda: self._losses(session_id))
 
     def close(self) -> None:
         """Release the file and remove the private copy, if there was one."""
         with self._lock:
             self._opened.close()
 
+    def _answer(self, work: Callable[[], T]) -> T:
+        """One question at a time, within its time, with SQLite's errors told in our words."""
+        with self._lock:
+            self._deadline = time.monotonic() + self._seconds
+            try:
+                return self._decoded(work)
+            except sqlite3.Error as error:
+                raise self._told(error) from None
+
+    def _decoded(self, work: Callable[[], T]) -> T:
+        """`work`, once more with a patient decoder if a text turns out not to be UTF-8."""
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+        # Not from the start: a decoder written in Python costs a fifth of a large session's time.
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        return work()
+
+    def _is_too_late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def _told(self, error: sqlite3.Error) -> StoreError:
+        """SQLite's own words are left out: they may quote what stands in the file."""
+        if isinstance(error, sqlite3.ProgrammingError):
+            return StoreError(f"{self._path} was closed", remedy="open it again")
+        if self._is_too_late():
+            return StoreError(
+                f"{self._path} took longer than {self._seconds:g} s to read",
+                remedy="ask about fewer turns; if it is small, the file may be damaged",
+            )
+        return NotATrace(f"{self._path} is damaged", remedy="ask once more, or record it again")
+
+    def _vetted(self) -> Layout:
+        layout = layout_of(self._connection)
+        check_readable_version(self._connection)
+        return layout
+
+    def _recording(self, session_id: str, seqs: Sequence[int] | None) -> Recording:
+        session = self._session(session_id)
+        return read_recording(self._connection, self._layout, session, seqs, Notes())
+
+    def _found(self, session_id: str, query: str) -> list[str]:
+        recording = self._recording(session_id, None)
+        try:
+            rows = self._connection.execute(
+                "select content_hash from block where instr(text, ?)", (query,)
+            )
+        except UnicodeEncodeError:  # a lone surrogate: no column can hold it
+            return []
+        found = {content_hash for (content_hash,) in rows}
+        order = dict.fromkeys(
+            index
+            for inputs, outputs in zip(recording.inputs, recording.outputs, strict=True)
+            for index in (*inputs, *outputs)
+        )
+        hashes = (recording.blocks[index].content_hash for index in order)
+        return [content_hash for content_hash in hashes if content_hash in found]
+
+    def _detail(self, call_id: str) -> CallDetail:
+        self._check_call(call_id)
+        return read_detail(self._connection, call_id, self._layout.side_tables)
+
+    def _inputs(self, call_id: str) -> tuple[Placement, ...]:
+        detail = self._detail(call_id)
+        numbering = Numbering()
+        (members,) = read_inputs(self._connection, [call_id], numbering, Notes())
+        paths = [detail.paths.get(p, "") for p in members.positions]
+        ids = [detail.tool_call_ids.get(p) for p in members.positions]
+        return self._placements(numbering, members.blocks, members.labels, paths, ids)
+
+    def _outputs(self, call_id: str) -> tuple[Placement, ...]:
+        detail = self._detail(call_id)
+        if "ctx_output" not in self._layout.side_tables:
+            return ()
+        numbering = Numbering()
+        blocks, labels = read_outputs(self._connection, call_id, numbering)
+        known = output_paths(self._connection, call_id, self._layout.side_tables)
+        paths = [*known, *[""] * len(blocks)][: len(blocks)]
+        ids = [detail.output_tool_call_ids.get(p) for p in range(len(blocks))]
+        return self._placements(numbering, blocks, labels, paths, ids)
+
+    def _request(self, call_id: str) -> bytes | None:
+        self._check_call(call_id)
+        if not {"ctx_request", "ctx_piece", "ctx_call"} <= self._layout.side_tables:
+            return None
+        body = read_request(self._connection, call_id)
+        row = self._connection.execute(
+            "select request_digest from ctx_call where call_id = ?", (call_id,)
+        ).fetchone()
+        if body is not None and row and row[0] not in (None, sha256(body).hexdigest()):
+            raise NotATrace(
+                "the stored request of this call is not the one that was sent",
+                remedy="its blocks can still be read",
+            )
+        return body
+
+    def _losses(self, session_id: str) -> dict[str, int]:
+        self._session(session_id)
+        if "ctx_loss" not in self._layout.side_tables:
+            return {}
+        rows = self._connection.execute(
+            "select reason, count from ctx_loss where run_id = ? order by reason", (session_id,)
+        )
+        return {reason: n for reason, n in rows if isinstance(reason, str) and type(n) is int}
+
     def _session(self, session_id: str) -> Session:
-        for _, session in session_rows(self._connection, self._layout):
+        for session in read_sessions(self._connection, self._layout):
             if session.id == session_id:
                 return session
         raise TraceNotFound(
@@ -200,29 +248,4 @@ class SQLiteReader:
             )
             for block, label, path, tool_call_id in zip(blocks, labels, paths, ids, strict=True)
             if hashes[block] in stored
-        )
-
-    def _is_too_late(self) -> bool:
-        return time.monotonic() > self._deadline
-
-    @contextmanager
-    def _question(self) -> Generator[None, None, None]:
-        """One question at a time, within its time, with SQLite's errors told in our words."""
-        with self._lock:
-            self._deadline = time.monotonic() + self._seconds
-            try:
-                yield
-            except sqlite3.Error as error:
-                raise self._told(error) from error
-
-    def _told(self, error: sqlite3.Error) -> StoreError:
-        if isinstance(error, sqlite3.ProgrammingError):
-            return StoreError(f"{self._path} was closed", remedy="open it again")
-        if self._is_too_late():
-            return StoreError(
-                f"{self._path} took longer than {self._seconds:g} s to read",
-                remedy="ask about fewer turns; if it is small, the file may be damaged",
-            )
-        return NotATrace(
-            f"{self._path} is damaged ({error})", remedy="record it again, or ask once more"
         )
