@@ -54,6 +54,31 @@ def read_body(data: bytes, list_keys: Collection[str]) -> Body:
     return Body(_pieces(text, data, cuts), fields, lists)
 
 
+def members(text: str) -> dict[str, Element]:
+    """The members of the JSON object `text`, each with its JSON as written.
+
+    Raises:
+        ValueError: `text` is no JSON object.
+        RecursionError: it is nested too deeply.
+    """
+    found: dict[str, Element] = {}
+    at = _expect(text, 0, "{")
+    try:
+        while text[at] != "}":
+            if found:
+                at = _expect(text, at, ",")
+            key, at = _read_key(text, at)
+            start = _expect(text, at, ":")
+            value, end = _scan(text, start)
+            found[key] = Element(text[start:end], value)
+            at = _after_blank(text, end)
+    except IndexError:
+        raise ValueError("the object has no end") from None
+    if _after_blank(text, at + 1) != len(text):
+        raise ValueError("text after the object")
+    return found
+
+
 def _read_object(
     text: str, list_keys: Collection[str]
 ) -> tuple[dict[str, Json], dict[str, tuple[Element, ...]], list[int]]:

@@ -1,25 +1,138 @@
-"""What every importer gives: a store full of calls, and a report of what could not be read."""
+"""From a log to a trace."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.errors import ImportFailed
+from ctxdiff_capture.importers.exchange_log import read_exchange_log
+from ctxdiff_capture.importers.values import ImportedCall, ImportReport, LineError
+from ctxdiff_capture.model import Attempt, Call
+from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.store.open import create_session
+from ctxdiff_capture.tokens.counter import TokenCounter
+
+__all__ = ["ImportReport", "ImportedCall", "LineError", "import_log"]
+
+_TOGETHER = 64
+"""Calls written in one transaction."""
+
+
+def import_log(
+    source: Path, target: Path, *, progress: Callable[[int], object] | None = None
+) -> ImportReport:
+    """Write the calls of a log into a new trace.
+
+    There is one session per distinct `session` of the log, in the order of their first calls. Bad
+    lines are reported and the others written; without any good line there is no trace. `target`
+    appears when it is complete.
+
+    Args:
+        source: an exchange log.
+        target: the trace, which must not exist.
+        progress: called with the bytes read since it was last called.
+
+    Raises:
+        ImportFailed: `source` cannot be read, or `target` exists.
+        StoreError: `target` cannot be written.
+    """
+    if target.exists():
+        raise ImportFailed(
+            f"{target} exists, and its calls would be in it twice",
+            remedy="remove it, or choose another file",
+        )
+    unfinished = target.with_name(f".{target.name}.{uuid4().hex[:8]}")
+    try:
+        report = _write(read_exchange_log(source, progress=progress), unfinished, source.stem)
+        if report.calls:
+            unfinished.replace(target)
+    finally:
+        for leftover in target.parent.glob(f"{unfinished.name}*"):
+            leftover.unlink(missing_ok=True)
+    return report
+
+
+def _write(found: Iterable[ImportedCall | LineError], target: Path, name: str) -> ImportReport:
+    errors: list[LineError] = []
+    counter = TokenCounter()
+    sessions: dict[str | None, _Session] = {}
+    # Many sessions may take turns in one file and SQLite has one writer, so calls wait in memory
+    # until their session has a handful of them.
+    with ExitStack() as at_end:
+        for item in found:
+            if isinstance(item, LineError):
+                errors.append(item)
+                continue
+            session = sessions.get(item.session)
+            if session is None:
+                session = _Session(item, target, item.session or name, counter)
+                sessions[item.session] = session
+                at_end.callback(session.close)
+            session.add(item)
+        for session in sessions.values():
+            session.flush()
+    written = sum(session.calls for session in sessions.values())
+    return ImportReport(written, len(sessions), tuple(errors))
 
 
 @dataclass(frozen=True, slots=True)
-class LineError:
-    """A line of a log that was left out."""
+class _Sent:
+    """What a retry needs to know of the call that it repeats."""
 
-    line: int
-    """1 is the first line of the file."""
-    problem: str
-    """What is wrong with it, without captured text."""
+    id: str
+    seq: int
+    attempts: tuple[Attempt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What an import did."""
+class _Session:
+    """One session of the log on its way into the store."""
 
-    calls: int
-    """Calls written; a retry is part of its call."""
-    sessions: int
-    errors: tuple[LineError, ...] = ()
+    def __init__(
+        self, first: ImportedCall, target: Path, project: str, counter: TokenCounter
+    ) -> None:
+        self._writer = create_session(
+            Destination(path=target.absolute()),
+            project=project,
+            provider=first.exchange.provider,
+            started_at=first.exchange.started_at,
+        )
+        self._counter = counter
+        self._waiting: dict[str, Call] = {}
+        self._sent: dict[tuple[str, str | None], _Sent] = {}
+        self.calls = 0
+        """Calls so far, retries not counted."""
+
+    def add(self, item: ImportedCall) -> None:
+        """Decode a call; a retry becomes an attempt of the call that it repeats."""
+        exchange = item.exchange
+        key = (sha256(exchange.request).hexdigest(), exchange.agent)
+        earlier = self._sent.get(key) if item.attempt > 1 else None
+        if earlier is None:
+            self.calls += 1
+            call_id, seq = uuid4().hex, self.calls
+        else:
+            call_id, seq = earlier.id, earlier.seq
+            exchange = replace(exchange, attempts=earlier.attempts)
+        call = decode(exchange, seq=seq, call_id=call_id, count=self._counter)
+        self._sent[key] = _Sent(call_id, seq, call.attempts)
+        if earlier is not None and call_id not in self._waiting:
+            self._writer.amend(call)
+            return
+        self._waiting[call_id] = call
+        if len(self._waiting) >= _TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        waiting, self._waiting = list(self._waiting.values()), {}
+        self._writer.write_many(waiting)
+
+    def close(self) -> None:
+        """Give the file free."""
+        self._writer.close()

@@ -1,0 +1,182 @@
+"""The exchange log: one model call per line of JSON, as a program's own request log keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ctxdiff_capture.decoders import DECODERS
+from ctxdiff_capture.decoders.body import Element, members
+from ctxdiff_capture.errors import ImportFailed
+from ctxdiff_capture.importers.values import ImportedCall, LineError
+from ctxdiff_capture.model import CallError, Exchange, Json, Tag
+
+_FIELDS = frozenset(
+    (
+        *("provider", "request", "response", "error", "started_at", "latency_ms"),
+        *("agent", "step", "session", "tags", "attempt"),
+    )
+)
+
+
+def read_exchange_log(
+    path: Path, *, progress: Callable[[int], object] | None = None
+) -> Iterator[ImportedCall | LineError]:
+    """The calls of the log in the order of its lines, and the lines that are none.
+
+    Empty lines are passed over. A known field of a wrong type is kept in the call's metadata, as
+    unknown fields are.
+
+    Args:
+        path: the log.
+        progress: called with the bytes read since it was last called.
+
+    Raises:
+        ImportFailed: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as log:
+            for number, line in enumerate(log, 1):
+                if line.strip():
+                    yield _read_line(line, number)
+                if progress is not None:
+                    progress(len(line))
+    except OSError as error:
+        raise ImportFailed(
+            f"{path} cannot be read ({error.strerror})", remedy="check the path and the permissions"
+        ) from error
+
+
+def _read_line(line: bytes, number: int) -> ImportedCall | LineError:
+    try:
+        record = members(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
+    except UnicodeDecodeError:
+        return LineError(number, "not UTF-8")
+    except ValueError:
+        return LineError(number, "not a JSON object")
+    except RecursionError:
+        return LineError(number, "nested too deeply")
+    surface = _value(record, "provider")
+    if not isinstance(surface, str):
+        return LineError(number, "no provider")
+    if surface not in DECODERS:
+        return LineError(number, f"unknown provider {surface!r}; known: {', '.join(DECODERS)}")
+    request = record.get("request")
+    if request is None or not isinstance(request.value, Mapping):
+        return LineError(number, "no request object")
+    return _call(record, surface, request, number)
+
+
+def _call(
+    record: Mapping[str, Element], surface: str, request: Element, number: int
+) -> ImportedCall:
+    fields = _Fields(record)
+    error = fields.error()
+    session = fields.text("session")
+    attempt = fields.whole("attempt")
+    exchange = Exchange(
+        surface=surface,
+        request=request.raw.encode(),
+        started_at=fields.started_at(),
+        response=fields.response(),
+        status=error.status if error else None,
+        latency_ms=fields.whole("latency_ms"),
+        error=error,
+        provider=surface.partition(".")[0],
+        agent=fields.text("agent"),
+        step=fields.text("step"),
+        tags=fields.tags(),
+        metadata=fields.left,
+    )
+    return ImportedCall(number, exchange, session, attempt or 1)
+
+
+class _Fields:
+    """The optional fields of a record, each taken when it has the type that the format says.
+
+    Args:
+        record: the members of the line.
+    """
+
+    def __init__(self, record: Mapping[str, Element]) -> None:
+        self._record = record
+        self.left = {k: e.value for k, e in record.items() if k not in _FIELDS}
+        """What has not been taken: unknown fields, and known ones of a wrong type."""
+
+    def _leave(self, name: str, value: Json) -> None:
+        if value is not None:
+            self.left[name] = value
+
+    def text(self, name: str) -> str | None:
+        """A text; None when it is absent, null or no text."""
+        value = _value(self._record, name)
+        if isinstance(value, str):
+            return value
+        self._leave(name, value)
+        return None
+
+    def whole(self, name: str) -> int | None:
+        """A whole number from 0 up; fractions are cut off."""
+        value = _value(self._record, name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53:
+            return int(value)
+        self._leave(name, value)
+        return None
+
+    def response(self) -> bytes | None:
+        """The body of the answer as written."""
+        element = self._record.get("response")
+        if element is None or element.value is None:
+            return None
+        if isinstance(element.value, Mapping):
+            return element.raw.encode()
+        self._leave("response", element.value)
+        return None
+
+    def error(self) -> CallError | None:
+        """How the call failed; a record without a type of error is an `Error`."""
+        value = _value(self._record, "error")
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            self._leave("error", value)
+            return CallError("Error", value if isinstance(value, str) else None)
+        kind, message, status = (value.get(key) for key in ("type", "message", "status"))
+        is_status = isinstance(status, int) and not isinstance(status, bool)
+        return CallError(
+            kind if isinstance(kind, str) and kind else "Error",
+            message if isinstance(message, str) else None,
+            status if is_status else None,
+        )
+
+    def started_at(self) -> str:
+        """ISO 8601 in UTC with microseconds and offset; empty when the log does not say."""
+        value = _value(self._record, "started_at")
+        try:
+            # Python 3.10 does not read the Z.
+            moment = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+        except (ValueError, AttributeError):
+            self._leave("started_at", value)
+            return ""
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        return moment.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+    def tags(self) -> tuple[Tag, ...]:
+        """The tags; entries without two texts are left out."""
+        value = _value(self._record, "tags")
+        if not isinstance(value, list):
+            self._leave("tags", value)
+            return ()
+        pairs = ((tag.get("label"), tag.get("text")) for tag in value if isinstance(tag, Mapping))
+        return tuple(
+            Tag(label, text)
+            for label, text in pairs
+            if isinstance(label, str) and isinstance(text, str)
+        )
+
+
+def _value(record: Mapping[str, Element], name: str) -> Json:
+    element = record.get(name)
+    return None if element is None else element.value
