@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ctxdiff_capture.model import TokenMethod
 from ctxdiff_capture.tokens.pieces import countable_pieces
-from ctxdiff_capture.tokens.vocabulary import Vocabulary, o200k
+from ctxdiff_capture.tokens.vocabulary import o200k
 
 EXACT_PROVIDER = "openai"
 """The only attribution label whose texts are counted with a vocabulary."""
@@ -28,6 +28,13 @@ class Counter(Protocol):
         """
 
 
+class Table(Protocol):
+    """A vocabulary that counts."""
+
+    def count(self, text: str) -> int | None:
+        """Tokens of `text`; None when it cannot tell."""
+
+
 class TokenCounter:
     """Counts, remembering by content hash. Never raises, never touches the network.
 
@@ -36,7 +43,7 @@ class TokenCounter:
         remembered: how many counts are kept; the oldest leave first.
     """
 
-    def __init__(self, vocabulary: Vocabulary = o200k, *, remembered: int = REMEMBERED) -> None:
+    def __init__(self, vocabulary: Table = o200k, *, remembered: int = REMEMBERED) -> None:
         self._vocabulary = vocabulary
         self._remembered = remembered
         self._counts: dict[str, tuple[int, TokenMethod]] = {}
