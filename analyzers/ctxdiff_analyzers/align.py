@@ -27,18 +27,18 @@ class Alignment:
 def align(old: Sequence[int], new: Sequence[int]) -> Alignment:
     """Pair as many equal items as there are: those in order first, then the moved ones.
 
-    Common ends of the two lists stay in place. Of what is between, repeated items are paired by
-    the longest common runs (Ratcliff/Obershelp), surplus copies first come, first served.
+    Repeated items are paired by the longest common runs (Ratcliff/Obershelp, no junk), surplus
+    copies first come, first served.
     """
     head = common_start(old, new)
-    tail = _common_end(old, new, head)
-    last_old, last_new = len(old) - tail, len(new) - tail
-    middle = _slide(old[head:last_old], new[head:last_new]) or _matches(
-        old[head:last_old], new[head:last_new]
-    )
-    pairs = [(i, i) for i in range(head)]
-    pairs += sorted(((i + head, j + head) for i, j in middle), key=lambda pair: pair[1])
-    pairs += zip(range(last_old, len(old)), range(last_new, len(new)), strict=True)
+    if head == min(len(old), len(new)):
+        pairs = [(i, i) for i in range(head)]
+    else:
+        places = {item: i for i, item in enumerate(old)}
+        if len(places) == len(old) and len(set(new)) == len(new):
+            pairs = [(places[item], j) for j, item in enumerate(new) if item in places]
+        else:
+            pairs = sorted(_matches(old, new, head), key=lambda pair: pair[1])
     return Alignment(
         tuple(pairs),
         _left_over(len(old), {i for i, _ in pairs}),
@@ -55,7 +55,11 @@ def common_start(old: Sequence[int], new: Sequence[int]) -> int:
 
 
 def in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A longest choice of pairs that ascend on both sides: what did not move."""
+    """A longest choice of pairs that ascend on both sides: what did not move.
+
+    Args:
+        pairs: ascending by new index, each index once.
+    """
     ends: list[int] = []  # smallest old index that ends a chain of each length
     chain: list[int] = []  # for each pair the length of the longest chain that it ends, minus 1
     for i, _ in pairs:
@@ -71,34 +75,14 @@ def in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept[::-1]
 
 
-def _common_end(old: Sequence[int], new: Sequence[int], head: int) -> int:
-    most = min(len(old), len(new)) - head
-    tail = 0
-    while tail < most and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    return tail
-
-
-def _slide(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
-    """The pairs of a window that moved on: a front is gone, the rest starts `new`."""
-    if not old or not new:
-        return []
-    gone = next((i for i, item in enumerate(old) if item == new[0]), len(old))
-    stayed = len(old) - gone
-    if 0 < stayed <= len(new) and old[gone:] == new[:stayed]:
-        return [(gone + k, k) for k in range(stayed)]
-    return []
-
-
-def _matches(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
+def _matches(old: Sequence[int], new: Sequence[int], head: int) -> list[tuple[int, int]]:
     counts, others = Counter(old), Counter(new)
     weight = sum(count * others[item] for item, count in counts.items() if item in others)
-    repeated = weight > sum((counts & others).values())
-    pairs = []
-    if repeated and weight <= MATCHER_BUDGET:
-        matcher = SequenceMatcher(None, old, new, autojunk=False)
-        for run in matcher.get_matching_blocks():
-            pairs += [(run.a + k, run.b + k) for k in range(run.size)]
+    if weight <= MATCHER_BUDGET:
+        runs = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+        pairs = [(run.a + k, run.b + k) for run in runs for k in range(run.size)]
+    else:
+        pairs = [(i, i) for i in range(head)]
     taken_old, taken_new = {i for i, _ in pairs}, {j for _, j in pairs}
     waiting: defaultdict[int, deque[int]] = defaultdict(deque)
     for i, item in enumerate(old):

@@ -111,7 +111,7 @@ class CheckResult:
 
 
 def check(timeline: Timeline, thresholds: Thresholds) -> CheckResult:
-    """Hold a timeline against thresholds.
+    """Hold a timeline against thresholds; a timeline without turns gets no assertions.
 
     Raises:
         ValueError: nothing is asserted, a limit is out of range, or the percentage has no window.
@@ -130,7 +130,8 @@ def check(timeline: Timeline, thresholds: Thresholds) -> CheckResult:
             lambda: _growth(timeline, "max-growth-pct", t.max_growth_pct or 0.0),
         ),
     ]
-    return CheckResult(len(timeline.turns), tuple(ask() for wanted, ask in asked if wanted))
+    turns = len(timeline.turns)
+    return CheckResult(turns, tuple(ask() for wanted, ask in asked if wanted and turns))
 
 
 def _validate(t: Thresholds) -> None:
@@ -179,7 +180,7 @@ def _budget(name: AssertionName, limit: float, measures: Sequence[_Measure]) -> 
         (*over, *floors),
         None,
         limit,
-        top and HighWater(top.value, top.turn.seq, top.turn.agent, top.approximate),
+        HighWater(top.value, top.turn.seq, top.turn.agent, top.approximate) if top else None,
         len(measures),
     )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from ctxdiff_analyzers import similar
 from ctxdiff_analyzers.align import align, in_order
-from ctxdiff_analyzers.content import without_markers
+from ctxdiff_analyzers.content import part_id, schema_names, without_markers
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
 MARKER_TOKENS = 64
@@ -169,10 +169,16 @@ def _candidates(timeline: Timeline, blocks: Sequence[int]) -> list[similar.Candi
     return [
         similar.Candidate(
             timeline.text_of(timeline.blocks[block].content_hash),
-            timeline.fact("sketch", block, similar.sketch),
+            timeline.fact("sketch", block, _sketcher(timeline.blocks[block].kind)),
         )
         for block in blocks
     ]
+
+
+def _sketcher(kind: str) -> Callable[[str], similar.Sketch]:
+    if kind == "tool_schema":
+        return lambda text: similar.sketch(text, ", ".join(schema_names(text)) or None)
+    return lambda text: similar.sketch(text, part_id(text))
 
 
 def _digest(text: str) -> bytes:

@@ -197,8 +197,9 @@ def _break(timeline: Timeline, old: Turn, new: Turn, at: tuple[int, int], pairs:
 def _culprit(
     timeline: Timeline, old: Turn, new: Turn, at: tuple[int, int]
 ) -> tuple[CulpritKind, Side, int | None, tuple[int, int] | None]:
-    """What happened at the divergence, on which side its block stands, the block's earlier form,
-    and the old and new position of one that moved.
+    """What happened at the divergence, and with what.
+
+    That is: the side on which the block stands, its earlier form, its old and new position.
     """
     i, j = at
     olds, news = list(old.inputs[i:]), list(new.inputs[j:])

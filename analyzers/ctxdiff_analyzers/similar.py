@@ -14,7 +14,6 @@ from heapq import nsmallest
 from itertools import pairwise
 from zlib import crc32
 
-from ctxdiff_analyzers.content import part_id
 from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 
 FLOOR = 0.4
@@ -32,11 +31,13 @@ WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|\w{1,32}|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A text reduced to what similarity needs. Texts with different ids are never similar."""
+    """A text reduced to what similarity needs."""
 
     features: frozenset[int]
     """The smallest hashes of words and of neighbouring words."""
     id: str | None
+    """Of a tool call or result its id, of a schema its tool. Texts with different ids are never
+    forms of one another, however alike they look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,19 @@ class Candidate:
     sketch: Sketch
 
 
-def sketch(text: str) -> Sketch:
-    """What is kept of a text to find its edited forms."""
+def sketch(text: str, identity: str | None) -> Sketch:
+    """What is kept of a text to find its edited forms.
+
+    Args:
+        text: of any length.
+        identity: what it must have in common with another to be a form of it; see `Sketch.id`.
+    """
     read = text if len(text) <= 2 * READ else text[:READ] + text[-READ:]
     words = [crc32(word.encode("utf-8", "surrogatepass")) for word in WORD.findall(read)]
     pairs = {(a * 31 + b * 17) & 0xFFFFFFFF for a, b in pairwise(words)}
     seen = pairs.union(words)
     kept = seen if len(seen) <= FEATURES else nsmallest(FEATURES, seen)
-    return Sketch(frozenset(kept), part_id(text))
+    return Sketch(frozenset(kept), identity)
 
 
 def similarity(old: Candidate, new: Candidate) -> float:
