@@ -1,0 +1,483 @@
+"""What is written is read back, whole, or nothing of it is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import signal
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, UnsupportedVersion
+from ctxdiff_capture.model import Block, Call, CallDetail, CallHead, Marker, Placement, Session
+from ctxdiff_capture.store.base import SessionWriter
+from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.store.open import create_session, open_reader
+from ctxdiff_capture.store.sqlite_writer import WRITER, SQLiteWriter
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+Begin = Callable[..., SessionWriter]
+MakeCall = Callable[..., Call]
+
+
+def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(path)
+    found = connection.execute(query).fetchall()
+    connection.close()
+    return found
+
+
+def test_every_field_of_a_call_comes_back(
+    tmp_path: Path, begin: Begin, make_full_call: MakeCall
+) -> None:
+    call = make_full_call(3)
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write(call)
+    writer.close()
+
+    reader = open_reader(tmp_path / "a.ctrace")
+    recording = reader.load(writer.session_id)
+    assert recording.calls == (
+        CallHead(
+            id=call.id,
+            seq=3,
+            provider="openai-compatible",
+            agent="writer",
+            step="draft",
+            params=call.params,
+            usage=call.usage,
+            latency_ms=50,
+            error="RateLimitError",
+            surface="openai.chat",
+            started_at=call.started_at,
+            first_byte_ms=20,
+            finish_reason="stop",
+            response_id="chatcmpl-1",
+            response_model="gpt-4o-2024",
+            error_message="slow down: é",
+            error_status=429,
+            attempts=2,
+            request_digest=call.request_digest,
+        ),
+    )
+    assert recording.has_outputs
+    assert [list(map(int, side[0])) for side in (recording.inputs, recording.outputs)] == [
+        [0, 1, 2],
+        [3, 4],
+    ]
+    assert reader.inputs(call.id) == call.inputs
+    assert reader.outputs(call.id) == call.outputs
+    assert reader.request(call.id) == b"".join(call.request_pieces or ())
+    assert reader.detail(call.id) == CallDetail(
+        endpoint=call.endpoint,
+        request_id="req_1",
+        attempts=call.attempts,
+        tags=call.tags,
+        markers=call.markers,
+        paths={0: "/messages/0", 1: "/messages/1/content/0"},
+        tool_call_ids={2: "call_1"},
+        output_tool_call_ids={1: "call_2"},
+        metadata={"line": 3},
+    )
+    reader.close()
+
+
+def test_a_session_is_listed_as_it_was_begun(
+    tmp_path: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    writer = begin(tmp_path / "a.ctrace", "Köln/1", session_id="f" * 32)
+    for seq, model in enumerate(["b", "a", "b", "", "c"], start=1):
+        writer.write(make_call(seq, params={"model": model}, agent=f"agent {seq % 2}"))
+    writer.write(make_call(6, params={"modelId": "d"}))
+    writer.close()
+    reader = open_reader(tmp_path / "a.ctrace")
+    assert reader.sessions() == [
+        Session(
+            id="f" * 32,
+            project="Köln/1",
+            started_at="2026-11-30T11:39:03.079952+00:00",
+            provider="openai",
+            models=("b", "a", "c", "d"),
+            writer=WRITER,
+            schema_version=2,
+            calls=6,
+            agents=("agent 1", "agent 0"),
+        )
+    ]
+    reader.close()
+
+
+def test_json_columns_are_spelled_as_ctxdiff_spells_them(
+    tmp_path: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write(make_call(1, params={"z": "é", "a": [1, None]}, usage={"n": float("nan")}))
+    writer.close()
+    assert rows(tmp_path / "a.ctrace", "select params, usage from call") == [
+        ('{"z": "\\u00e9", "a": [1, null]}', '{"n": NaN}')
+    ]
+    reader = open_reader(tmp_path / "a.ctrace")
+    (call,) = reader.load(writer.session_id).calls
+    assert repr(call.usage) == "{'n': nan}"
+    reader.close()
+
+
+def test_an_answer_that_comes_back_as_history_is_one_block(
+    tmp_path: Path, begin: Begin, make_call: MakeCall, make_placement: Callable[..., Placement]
+) -> None:
+    answer = make_placement("Hello.", "assistant")
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write(make_call(1, "hi", outputs=(answer,)))
+    writer.write(make_call(2, inputs=(answer,)))
+    writer.close()
+    reader = open_reader(tmp_path / "a.ctrace")
+    recording = reader.load(writer.session_id)
+    reader.close()
+    assert recording.outputs[0] == recording.inputs[1]
+    assert rows(tmp_path / "a.ctrace", "select count(*) from block") == [(2,)]
+
+
+def test_the_first_writer_of_a_block_wins(
+    tmp_path: Path, begin: Begin, make_placement: Callable[..., Placement], make_call: MakeCall
+) -> None:
+    first = make_placement("door code 1234")
+    later = dataclasses.replace(first, block=dataclasses.replace(first.block, text="[redacted]"))
+    for number, placement in enumerate((first, later), start=1):
+        writer = begin(tmp_path / "a.ctrace")
+        writer.write(make_call(1, id=f"{number:032x}", inputs=(placement,)))
+        writer.close()
+    assert rows(tmp_path / "a.ctrace", "select text from block") == [("door code 1234",)]
+
+
+def test_a_batch_is_stored_whole_or_not_at_all(
+    tmp_path: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write_many([make_call(1, "a"), make_call(2, "b")])
+    with pytest.raises(StoreError):
+        writer.write_many([make_call(3, "c"), make_call(2, "again")])
+    writer.write(make_call(4, "c", params={"model": "later"}))
+    writer.close()
+    reader = open_reader(tmp_path / "a.ctrace")
+    recording = reader.load(writer.session_id)
+    assert [call.seq for call in recording.calls] == [1, 2, 4]
+    assert recording.notes == ()
+    assert recording.session.models == ("gpt-4o", "later")
+    reader.close()
+
+
+def test_an_amended_call_replaces_what_was_stored(
+    tmp_path: Path, begin: Begin, make_call: MakeCall, make_full_call: MakeCall
+) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write_many([make_full_call(1), make_call(2, "other")])
+    amended = make_call(1, "new", request_pieces=(b"new",), markers=(Marker(0, "/x"),))
+    writer.amend(amended)
+    with pytest.raises(StoreError):
+        writer.amend(make_call(9))
+    writer.close()
+    reader = open_reader(tmp_path / "a.ctrace")
+    assert [call.seq for call in reader.load(writer.session_id).calls] == [1, 2]
+    assert reader.inputs(amended.id) == amended.inputs
+    assert reader.outputs(amended.id) == ()
+    assert reader.request(amended.id) == b"new"
+    assert reader.detail(amended.id) == CallDetail(endpoint="", markers=(Marker(0, "/x"),))
+    reader.close()
+
+
+def test_losses_add_up_by_reason(tmp_path: Path, begin: Begin) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    writer.note_loss("the queue was full", 3)
+    writer.note_loss("the queue was full")
+    writer.note_loss("the disk was full")
+    writer.close()
+    reader = open_reader(tmp_path / "a.ctrace")
+    assert reader.losses(writer.session_id) == {"the disk was full": 1, "the queue was full": 4}
+    reader.close()
+
+
+def test_lone_surrogates_and_nul_cost_no_call(
+    tmp_path: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    call = make_call(1, "a\ud800b\x00c", agent="x\udfff", params={"model": "m\ud800"})
+    writer = begin(tmp_path / "a.ctrace", "p\ud800")
+    writer.write(call)
+    writer.close()
+    reader = open_reader(tmp_path / "a.ctrace")
+    (placement,) = reader.inputs(call.id)
+    assert placement.block.text == "a\ufffdb\x00c"
+    assert placement.block.content_hash == call.inputs[0].block.content_hash
+    assert reader.sessions()[0].agents == ("x\ufffd",)
+    assert reader.sessions()[0].models == ("m\ud800",)
+    reader.close()
+
+
+def test_a_growing_conversation_takes_space_for_what_is_new(
+    tmp_path: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    random = os.urandom
+    pieces: list[bytes] = []
+    writer = begin(tmp_path / "a.ctrace")
+    for seq in range(1, 201):
+        pieces += [random(100), random(100)]
+        tail = f'], "n": {seq}}}'.encode()
+        writer.write(make_call(seq, request_pieces=(b'{"messages": [', *pieces, tail)))
+    writer.close()
+    query = "select sum(length(body)) from ctx_piece"
+    ((kept,),) = rows(tmp_path / "a.ctrace", query)
+    ((longest,),) = rows(tmp_path / "a.ctrace", "select max(length(pieces)) from ctx_request")
+    assert kept < sum(map(len, pieces)) + 200 * 20
+    assert longest < 100
+    reader = open_reader(tmp_path / "a.ctrace")
+    expected = b'{"messages": [' + b"".join(pieces) + b'], "n": 200}'
+    assert reader.request(f"{200:032x}") == expected
+    reader.close()
+
+
+def test_files_are_for_their_owner_only(tmp_path: Path, begin: Begin, make_call: MakeCall) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write(make_call(1, "hi"))
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    writer.close()
+    assert modes == {"a.ctrace": 0o600, "a.ctrace-shm": 0o600, "a.ctrace-wal": 0o600}
+
+
+def test_closing_leaves_one_file_and_may_be_done_twice(
+    tmp_path: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    writer.write(make_call(1, "hi"))
+    writer.close()
+    writer.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["a.ctrace"]
+
+
+def test_a_trace_is_readable_while_it_is_written(
+    tmp_path: Path, begin: Begin, make_call: MakeCall, bytes_of: Callable[[Path], dict[str, str]]
+) -> None:
+    writer = begin(tmp_path / "a.ctrace")
+    for seq in (1, 2):
+        writer.write(make_call(seq, "hi"))
+        before = bytes_of(tmp_path)
+        reader = open_reader(tmp_path / "a.ctrace")
+        assert len(reader.load(writer.session_id).calls) == seq
+        reader.close()
+        assert bytes_of(tmp_path) == before
+    writer.close()
+
+
+def test_two_writers_share_a_file(tmp_path: Path, begin: Begin, make_call: MakeCall) -> None:
+    def record(number: int) -> None:
+        writer = begin(tmp_path / "a.ctrace", session_id=f"{number:032x}")
+        for seq in range(1, 41):
+            writer.write(make_call(seq, "shared", f"{number} {seq}", id=f"{number:016x}{seq:016x}"))
+        writer.close()
+
+    threads = [threading.Thread(target=record, args=(number,)) for number in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    reader = open_reader(tmp_path / "a.ctrace")
+    seqs = [[c.seq for c in reader.load(s.id).calls] for s in reader.sessions()]
+    reader.close()
+    assert seqs == [list(range(1, 41))] * 2
+
+
+def record_and_die(path: Path, call: Call) -> None:
+    details = {"project": "p", "provider": "openai", "started_at": "2026", "session_id": "s"}
+    writer = create_session(Destination(path=path), **details)
+    writer.write(call)
+    assert isinstance(writer, SQLiteWriter)
+    writer._connection.execute("begin immediate")
+    writer._insert(dataclasses.replace(call, id="half", seq=2))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_writer_leaves_the_calls_before_and_nothing_of_the_last(
+    tmp_path: Path, make_full_call: MakeCall, begin: Begin, make_call: MakeCall
+) -> None:
+    path = tmp_path / "a.ctrace"
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=record_and_die, args=(path, make_full_call(1)))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    reader = open_reader(path)
+    assert [call.seq for call in reader.load("s").calls] == [1]
+    reader.close()
+    writer = begin(path)
+    writer.write(make_call(7, "next"))
+    writer.close()
+    assert rows(path, "select seq from call order by seq") == [(1,), (7,)]
+
+
+def test_a_lock_that_stays_is_told(tmp_path: Path, begin: Begin, make_call: MakeCall) -> None:
+    path = tmp_path / "a.ctrace"
+    begin(path).close()
+    details = {"project": "p", "provider": "openai", "started_at": "2026"}
+    writer = SQLiteWriter(path, **details, busy_seconds=0.01)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")
+    with pytest.raises(StoreBusy):
+        writer.write(make_call(1, "hi"))
+    other.execute("rollback")
+    other.close()
+    writer.write(make_call(1, "hi"))
+    writer.close()
+    assert rows(path, "select count(*) from call") == [(1,)]
+
+
+def test_a_file_of_the_older_layout_is_widened_and_keeps_its_sessions(
+    tmp_path: Path, begin: Begin, make_full_call: MakeCall
+) -> None:
+    path = tmp_path / "v1.ctrace"
+    path.write_bytes((Path(__file__).parent / "data/ctrace/v1-schema.ctrace").read_bytes())
+    writer = begin(path)
+    writer.write(make_full_call(1))
+    writer.close()
+    names = [row[1] for row in rows(path, "pragma table_info(call)")]
+    assert names[-3:] == ["agent", "step", "provider"]
+    reader = open_reader(path)
+    old, new = reader.sessions()
+    assert (old.schema_version, old.calls, new.schema_version, new.calls) == (1, 3, 2, 1)
+    assert [reader.load(s.id).has_outputs for s in (old, new)] == [False, True]
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    "tables", ["create table notes (x)", "create table run (x); create table call (y)"]
+)
+def test_another_programs_database_is_not_touched(
+    tmp_path: Path, begin: Begin, tables: str, bytes_of: Callable[[Path], dict[str, str]]
+) -> None:
+    path = tmp_path / "browser.db"
+    connection = sqlite3.connect(path)
+    connection.executescript(tables)
+    connection.close()
+    before = bytes_of(tmp_path)
+    with pytest.raises(NotATrace):
+        begin(path)
+    assert bytes_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", [b"# notes\n", b"SQLite format 3\x00 but not really"])
+def test_a_file_of_another_kind_is_not_touched(
+    tmp_path: Path, begin: Begin, content: bytes
+) -> None:
+    path = tmp_path / "notes.ctrace"
+    path.write_bytes(content)
+    with pytest.raises(NotATrace):
+        begin(path)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_with_a_newer_session_is_not_appended_to(tmp_path: Path, begin: Begin) -> None:
+    path = tmp_path / "a.ctrace"
+    begin(path).close()
+    begin(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("update run set schema_version = 3 where rowid = 1")
+    connection.commit()
+    connection.close()
+    with pytest.raises(UnsupportedVersion):
+        begin(path)
+    assert rows(path, "select count(*) from run") == [(2,)]
+
+
+def test_an_empty_file_becomes_a_trace(tmp_path: Path, begin: Begin) -> None:
+    (tmp_path / "a.ctrace").touch()
+    begin(tmp_path / "a.ctrace").close()
+    assert rows(tmp_path / "a.ctrace", "select count(*) from run") == [(1,)]
+
+
+def test_a_folder_that_is_missing_is_told(tmp_path: Path, begin: Begin) -> None:
+    with pytest.raises(StoreError, match="create its folder"):
+        begin(tmp_path / "no" / "a.ctrace")
+
+
+def test_a_networked_store_is_refused_without_its_password(begin: Begin) -> None:
+    destination = Destination(dsn="postgresql://me:secret@db.example.test/traces")
+    with pytest.raises(StoreError) as caught:
+        create_session(destination, project="p", provider="openai", started_at="2026")
+    assert "not supported yet" in str(caught.value)
+    assert "secret" not in str(caught.value) + repr(destination)
+
+
+texts = st.text(st.characters(exclude_categories=[]), max_size=30)
+scalars = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False)
+json_values = st.recursive(
+    scalars | texts, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=8
+)
+placements = st.builds(
+    lambda number, text, label, source, path, identifier: Placement(
+        Block(f"{number:064x}", "user", "message", f"{number}{text}", number, "tiktoken"),
+        label,
+        source,
+        path,
+        identifier,
+    ),
+    st.integers(0, 5),
+    st.just(""),
+    st.text("ab,;'\x1f\x00é", max_size=4),
+    st.sampled_from(["tagged", "heuristic"]),
+    st.text("/ab~0", max_size=6),
+    st.none() | st.text("ab", max_size=3),
+)
+calls = st.lists(
+    st.builds(
+        Call,
+        id=st.uuids().map(lambda u: u.hex),
+        seq=st.just(0),
+        provider=st.sampled_from(["openai", "anthropic"]),
+        surface=st.just("openai.chat"),
+        inputs=st.lists(placements, max_size=6).map(tuple),
+        outputs=st.lists(placements, max_size=3).map(tuple),
+        params=st.dictionaries(texts, json_values, max_size=3),
+        usage=st.none() | st.dictionaries(texts, json_values, max_size=3),
+        request_pieces=st.none() | st.lists(st.binary(max_size=600), max_size=5).map(tuple),
+        metadata=st.dictionaries(texts, json_values, max_size=2),
+    ),
+    max_size=4,
+    unique_by=lambda call: call.id,
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(drawn=calls)
+def test_whatever_is_written_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, begin: Begin, drawn: list[Call]
+) -> None:
+    path = tmp_path_factory.mktemp("round") / "a.ctrace"
+    stored = [dataclasses.replace(call, seq=seq) for seq, call in enumerate(drawn)]
+    writer = begin(path)
+    writer.write_many(stored)
+    writer.close()
+    reader = open_reader(path)
+    recording = reader.load(writer.session_id)
+    hashes = [head.content_hash for head in recording.blocks]
+    for place, call in enumerate(stored):
+        head = recording.calls[place]
+        assert (head.params, head.usage) == (call.params, call.usage)
+        assert reader.inputs(call.id) == call.inputs
+        assert reader.outputs(call.id) == call.outputs
+        body = None if call.request_pieces is None else b"".join(call.request_pieces)
+        assert reader.request(call.id) == body
+        assert dict(reader.detail(call.id).metadata) == json.loads(json.dumps(call.metadata))
+        inputs = [hashes[index] for index in recording.inputs[place]]
+        assert inputs == [p.block.content_hash for p in call.inputs]
+        labels = [recording.label_table[index] for index in recording.labels[place]]
+        assert labels == [(p.label, p.label_source) for p in call.inputs]
+    assert recording.notes == ()
+    reader.close()
