@@ -38,7 +38,7 @@ MESSAGE = {
     "id": "msg_1",
     "type": "message",
     "role": "assistant",
-    "model": "claude-sonnet-4-5",
+    "model": "claude-of-tests",
     "content": [{"type": "text", "text": TEXT}],
     "stop_reason": "end_turn",
     "stop_sequence": None,
