@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,12 +43,14 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.out and args.out.exists():
         raise StoreError(f"{args.out} exists", remedy="remove it, or name another with --out")
+    if args.out and not args.out.parent.is_dir():
+        raise StoreError(f"{args.out.parent} is no folder", remedy="make it first")
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{NAME}.ctrace"
         how = record(path)
         answer = ask_server(path.parent, "ctxdiff_explain", {"run": NAME, "turn": BROKEN_TURN})
         if args.out:
-            path.replace(args.out)
+            shutil.move(path, args.out)
     report(how, answer, args)
     return 0
 
@@ -84,11 +87,14 @@ def record(path: Path) -> str:
     from anthropic import Anthropic  # noqa: PLC0415  only where the SDK is installed
     from openai import OpenAI  # noqa: PLC0415  likewise
 
-    # A proxy of the environment would be asked for the loopback address.
-    os.environ["NO_PROXY"] = "127.0.0.1"
-    with provider(ANSWERS) as fake, trace.init(NAME, path=path) as tracer:
-        openai = OpenAI(base_url=f"{fake.url}/v1", api_key="none")
-        anthropic = Anthropic(base_url=fake.url, api_key="none")
+    # A proxy that the environment names would be asked for the loopback address.
+    os.environ["no_proxy"] = "*"
+    with (
+        provider(ANSWERS) as fake,
+        OpenAI(base_url=f"{fake.url}/v1", api_key="none") as openai,
+        Anthropic(base_url=fake.url, api_key="none") as anthropic,
+        trace.init(NAME, path=path) as tracer,
+    ):
         run_pipeline(
             tracer.wrap(openai, agent="researcher"),
             tracer.wrap(anthropic, agent="writer"),

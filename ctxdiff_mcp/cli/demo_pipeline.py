@@ -55,7 +55,7 @@ RESULTS = {
 
 ANSWERS: Sequence[Answer] = (
     ToolUse("search_bulletins", {"query": "R290 flow temperature"}),
-    "Noted. SB-2041 limits units built before week 14 of 2025 to 55 °C until the valve is changed.",
+    "SB-2041 applies to these units. I keep its limits in mind for the letter.",
     "Outline: 1. Which units are concerned. 2. What to do now. 3. When the valve is replaced.",
     ToolUse("count_units", {"customer": "Havn Housing"}),
     "Havn Housing has 112 units built before week 14 of 2025 and 38 built later.",

@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.importers.base import ImportReport, import_log
 from tqdm import tqdm
 
@@ -26,11 +25,9 @@ def run(args: argparse.Namespace) -> int:
     """Write the good lines; 1 when a line was bad, each named on stderr.
 
     Raises:
-        StoreError: the trace exists already: two imports would look like two runs.
+        ImportFailed: the log cannot be read, or the trace exists already.
     """
     target: Path = args.out or args.log.with_suffix(".ctrace")
-    if target.exists():
-        raise StoreError(f"{target} exists", remedy="remove it, or name another with --out")
     size = args.log.stat().st_size if args.log.is_file() else None
     with tqdm(total=size, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
         report = import_log(args.log, target, progress=bar.update)

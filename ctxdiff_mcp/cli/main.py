@@ -28,6 +28,8 @@ COMMANDS = {
 }
 """Command to its module in this package and its one line of help."""
 
+REPORT = "please report it, with the traceback that CTXDIFF_STRICT=1 shows"
+
 
 class Command(Protocol):
     """What a module of this package gives: one command."""
@@ -87,4 +89,10 @@ def main(argv: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except Exception as fault:
+        # The last door: a traceback would print recorded text as it is.
+        if os.environ.get("CTXDIFF_STRICT") == "1":
+            raise
+        complain(f"internal error ({type(fault).__name__})", remedy=REPORT)
+        return 1
     return status
