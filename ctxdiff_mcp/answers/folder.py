@@ -55,7 +55,7 @@ def trace_files(root: Path) -> Found:
 
     Links are not followed, hidden folders are not entered, and what cannot be read is left out.
     """
-    if root.suffix == SUFFIX and not root.is_dir():
+    if not root.is_dir():
         return _single(root)
     files: list[TraceFile] = []
     refused: list[tuple[str, str]] = []
