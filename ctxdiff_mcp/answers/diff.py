@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
@@ -93,16 +94,18 @@ class Diff:
         run = self._old if change.kind == "evicted" else self._new
         return run.text_of(change.block)
 
-    def edit(self, change: Change, budget: Budget | None = None) -> Edit:
-        """What was edited inside a modified block.
+    def edit(
+        self, change: Change, budget: Budget | None = None, mask: Callable[[str], str] = str
+    ) -> Edit:
+        """What was edited inside a modified block; `mask` sees both texts whole.
 
         Raises:
             ValueError: the change has no block before it.
         """
         if change.before is None:
             raise ValueError(f"a change of kind {change.kind!r} has no earlier text")
-        old = self._old.text(self._old.stored_hash(change.before))
-        new = self._new.text(self._new.stored_hash(change.block))
+        old = mask(self._old.text(self._old.stored_hash(change.before)))
+        new = mask(self._new.text(self._new.stored_hash(change.block)))
         found = hunk(old, new, budget)
         return Edit(
             pieces=tuple(

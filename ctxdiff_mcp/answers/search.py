@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ctxdiff_analyzers.search import Event, appearances
@@ -61,9 +62,9 @@ class Search:
     _query: str = field(repr=False)
     _run: OpenRun = field(repr=False, compare=False)
 
-    def excerpt(self, match: Match) -> Excerpt:
-        """The block around the first place where the text stands."""
-        text = self._run.text(self._run.stored_hash(match.block))
+    def excerpt(self, match: Match, mask: Callable[[str], str] = str) -> Excerpt:
+        """The block around the first place where the text stands; `mask` sees the whole block."""
+        text = mask(self._run.text(self._run.stored_hash(match.block)))
         at = max(text.find(self._query), 0)
         start = max(at - BEFORE, 0)
         return Excerpt(Captured(text[start : at + AFTER]), start, len(text))
@@ -81,7 +82,7 @@ def search(
     """
     if not query:
         raise ValueError("the query is empty")
-    if not ask.by_name:
+    if not ask.by_text:
         raise Unanswerable("not_in_redact_mode")
     opened = find_run(source, run, ask)
     with opened.lock:

@@ -80,9 +80,11 @@ class Unanswerable(SelectionError):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """How selectors are read. In redact mode only ordinals are, because a name is a guess."""
+    """How selectors are read. In redact mode only ordinals are: a name or a hash is a guess."""
 
     by_name: bool = True
+    by_text: bool = True
+    """Content hashes and searches are accepted."""
 
 
 OPEN = Ask()
@@ -177,7 +179,7 @@ def find_block(run: OpenRun, content_hash: str, ask: Ask = OPEN) -> BlockRef:
     wanted = content_hash.strip().lower()
     ordinal = re.fullmatch(r"b([1-9][0-9]{0,8})", wanted, re.ASCII)
     found = run.with_ordinal(int(ordinal[1])) if ordinal else None
-    if not ask.by_name:
+    if not ask.by_text:
         return found or _no_block("unknown_block")
     if re.fullmatch(r"[0-9a-f]+", wanted, re.ASCII) and len(wanted) >= MIN_HASH_CHARS:
         fits = run.starting_with(wanted)

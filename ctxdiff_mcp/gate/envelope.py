@@ -12,7 +12,7 @@ from ctxdiff_mcp.gate.cap import wire_bytes
 from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.fence import PLACEHOLDER, Framed, frame, fresh_nonce
 from ctxdiff_mcp.gate.names import is_inline
-from ctxdiff_mcp.gate.page import page_of
+from ctxdiff_mcp.gate.page import Page, page_of
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.gate.raw import raw
 
@@ -106,8 +106,8 @@ class Envelope:
         start: int,
         max_chars: int,
         attributes: Sequence[tuple[str, int | str]],
-    ) -> tuple[int, int]:
-        """Frame as much of a text as fits; gives the number of its frame and where it ends."""
+    ) -> Page:
+        """Frame as much of a text as fits, from `start` on; gives the part that is shown."""
         self._spell_names()
         whole = raw(text)
         budget = (
@@ -120,7 +120,7 @@ class Envelope:
         item = Framed(_words(words), page.shown)
         self._left -= _cost(item)
         self._frames.append(item)
-        return len(self._frames), page.end
+        return page
 
     def name(self, name: Name) -> str:
         """The name where it may stand inline, otherwise its handle; a frame then spells it."""

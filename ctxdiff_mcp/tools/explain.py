@@ -1,0 +1,144 @@
+"""ctxdiff_explain: what the model saw at a turn, what had changed, what follows from it."""
+
+from __future__ import annotations
+
+from ctxdiff_mcp.answers.explain import Explanation, explain
+from ctxdiff_mcp.gate.envelope import Envelope
+from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
+from ctxdiff_mcp.tools.diff import offer_change
+from ctxdiff_mcp.tools.finding_lines import offer_finding
+from ctxdiff_mcp.tools.lines import agent, call, outcome_lines, plural, tokens
+from ctxdiff_mcp.tools.paging import list_rows
+from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
+
+_CHOSEN = {
+    "asked": "",
+    "failed": "; chosen because it is the first turn whose call failed",
+    "cut_off": "; chosen because it is the first turn whose answer was cut off",
+    "tagged_block_lost": "; chosen because it is the first turn that lost a tagged block",
+    "last": "; chosen because it is the last turn",
+}
+MOST_CHANGES = {False: 3, True: 12}
+
+
+def answer(context: Context, values: Values) -> str:
+    """One turn: its facts, its findings, what had changed."""
+    detailed = values.word("response_format") == DETAILED
+    found = explain(
+        context.source,
+        values.word("run"),
+        values.integer("turn"),
+        agent=values.text("agent"),
+        window=values.integer("context_window"),
+        ask=context.ask,
+    )
+    context.check()
+    env = context.envelope(detailed=detailed)
+    for line in _facts(env, found, detailed=detailed):
+        env.say(line)
+    rows = found.findings
+    if rows:
+        env.say(f"{plural(len(rows), 'finding')}, most telling first:")
+    else:
+        env.say("no fault found at this turn: nothing in the record explains a wrong answer here")
+
+    def more(at: int) -> str:
+        return call(
+            "ctxdiff_explain",
+            env,
+            found.run,
+            turn=found.turn,
+            response_format=DETAILED if detailed else None,
+            cursor=at,
+        )
+
+    list_rows(
+        env,
+        rows,
+        cursor=values.number("cursor"),
+        limit=values.number("limit"),
+        noun="findings",
+        show=lambda row, rank: offer_finding(env, found.run, row, rank, detailed=detailed),
+        more=more,
+    )
+    if values.number("cursor") == 0:
+        _changes(context, env, found, detailed=detailed)
+    env.close(f"next: {_next_call(env, found)}")
+    return env.finish()
+
+
+def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
+    row = found.tokens
+    step = "" if row.step is None else f", step {env.word(row.step)}"
+    lines = [
+        (
+            f"run {env.name(found.run.name)}, turn {found.turn}, agent {agent(env, row.agent)}{step}, "
+            f"{plural(found.turns_total, 'turn')} in the run{_CHOSEN[found.chosen_by]}"
+        )
+    ]
+    lines += outcome_lines(env, found.outcome)
+    blocks = sum(part.blocks for part in row.labels)
+    line = f"context: {tokens(row.total_tokens, row.exact)} in {plural(blocks, 'block')}"
+    if row.unmeasured_blocks:
+        line += f", {plural(row.unmeasured_blocks, 'block')} of unknown size not counted"
+    if found.window is not None:
+        line += f", {found.window.pct} % of {found.window.window:,}"
+    lines.append(line)
+    most = len(row.labels) if detailed else 4
+    shares = [
+        f"{env.name(part.label)} {part.tokens:,} ({part.pct} %)" for part in row.labels[:most][:20]
+    ]
+    if shares:
+        lines.append(f"by label: {', '.join(shares)}")
+    if found.diff is None:
+        lines.append("first turn of this agent: nothing to compare with")
+    else:
+        counts = found.diff.counts
+        lines.append(
+            f"since turn {found.diff.turn_a}: {counts.added} added, {counts.evicted} evicted, "
+            f"{counts.modified} modified, {counts.unchanged} unchanged, "
+            f"net {found.diff.net_tokens:+,} tokens"
+        )
+    return lines
+
+
+def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: bool) -> None:
+    """The largest changes, as far as there is room."""
+    if found.diff is None:
+        return
+    changes = [one for one in found.diff.changes if one.kind != "unchanged"]
+    largest = sorted(changes, key=lambda one: one.block.tokens, reverse=True)
+    for change in largest[: MOST_CHANGES[detailed]]:
+        context.check()
+        if not offer_change(env, found.diff, change, detailed=detailed):
+            return
+
+
+def _next_call(env: Envelope, found: Explanation) -> str:
+    if found.diff is not None:
+        return call("ctxdiff_diff", env, found.run, turn_a=found.diff.turn_a, turn_b=found.turn)
+    return call("ctxdiff_block", env, found.run, turn=found.turn)
+
+
+TOOL = Tool(
+    name="ctxdiff_explain",
+    title="Explain why a turn broke",
+    description=(
+        "Explain why an agent's turn broke: what the model saw, what was lost, cut, edited or "
+        "failed since the turn before, how the answer ended, and what follows, as ranked findings "
+        "with evidence. Ask it first for 'why did turn 8 fail', 'why did the agent forget', 'why "
+        "is this slow or expensive'. Without turn it takes the turn that most likely broke first. "
+        "Findings say how certain they are and name the next call. context_window makes pressure "
+        "on the window visible."
+    ),
+    arguments=(
+        RUN,
+        turn("The turn to explain, from 0 up. Absent: the one that most likely broke first."),
+        AGENT,
+        WINDOW,
+        FORMAT,
+        limit(20, 100, "findings"),
+        CURSOR,
+    ),
+    answer=answer,
+)

@@ -1,0 +1,70 @@
+"""A finding as one short line with its texts."""
+
+from __future__ import annotations
+
+from ctxdiff_mcp.answers.findings import FindingRow
+from ctxdiff_mcp.answers.refs import RunRef
+from ctxdiff_mcp.gate.envelope import Envelope, Piece
+from ctxdiff_mcp.tools.lines import call, handle, ranges
+
+MOST_BLOCKS = {False: 3, True: 10}
+MOST_NAMES = {False: 5, True: 20}
+MOST_EXCERPTS = {False: 2, True: 6}
+
+
+def offer_finding(
+    env: Envelope, run: RunRef, row: FindingRow, rank: int, *, detailed: bool
+) -> bool:
+    """Add one finding; False when there is no room."""
+    cause = f" ({row.cause})" if row.cause else ""
+    parts = [f"{rank}. {row.code}{cause}: turn {row.turn}"]
+    if row.since is not None:
+        parts.append(f"since turn {row.since}")
+    if row.agent is not None:
+        parts.append(f"agent {env.name(row.agent)}")
+    parts += [f"severity {row.severity}", row.certainty]
+    if row.tokens is not None:
+        parts.append(f"{row.tokens:,} tokens ({row.tokens_method or 'estimate'})")
+    parts += _evidence(env, row, detailed=detailed)
+    line = ", ".join(parts)
+    if row.why:
+        line += f"; {row.why}"
+    if row.next is not None:
+        line += f"; next: {_next_call(env, run, row)}"
+    words: list[tuple[str, int | str]] = [("finding", rank)]
+    if row.blocks:
+        words.append(("block", handle(env, row.blocks[0])))
+    excerpts = [Piece(text, tuple(words)) for text in row.excerpts[: MOST_EXCERPTS[detailed]]]
+    return env.offer(line, *excerpts)
+
+
+def _evidence(env: Envelope, row: FindingRow, *, detailed: bool) -> list[str]:
+    parts = []
+    if row.blocks:
+        shown = [handle(env, block) for block in row.blocks[: MOST_BLOCKS[detailed]]]
+        rest = f" +{len(row.blocks) - len(shown)}" if len(row.blocks) > len(shown) else ""
+        parts.append(f"block{'s' if len(row.blocks) > 1 else ''} {' '.join(shown)}{rest}")
+    if row.positions:
+        word = "positions" if len(row.positions) > 1 else "position"
+        parts.append(f"{word} {ranges(sorted(set(row.positions)), 6)}")
+    if row.first_difference is not None and not env.policy.hides_text:
+        parts.append(f"first difference at character {row.first_difference:,}")
+    if row.names and not env.policy.hides_names:
+        shown = [env.word(name) for name in row.names[: MOST_NAMES[detailed]]]
+        rest = f" +{len(row.names) - len(shown)}" if len(row.names) > len(shown) else ""
+        parts.append(f"{' '.join(shown)}{rest}")
+    return [*parts, *(f"{name} {count:,}" for name, count in row.counts)]
+
+
+def _next_call(env: Envelope, run: RunRef, row: FindingRow) -> str:
+    """The finding's next call; a block is called as this server calls it."""
+    if row.next is None:
+        raise ValueError("the finding names no next call")
+    known = {block.content_hash: handle(env, block) for block in row.blocks}
+    arguments: dict[str, int | str | None] = {}
+    for key, value in row.next.arguments:
+        if isinstance(value, int):
+            arguments[key] = value
+        elif value in known:
+            arguments[key] = known[value]
+    return call(row.next.tool, env, run, **arguments)

@@ -1,0 +1,88 @@
+"""The closed catalogue of what can go wrong, in fixed words, with what would have fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxdiff_capture.errors import (
+    EmptyTrace,
+    NotATrace,
+    StoreBusy,
+    StoreError,
+    TraceNotFound,
+    UnsupportedVersion,
+)
+
+from ctxdiff_mcp.answers.select import Problem, Unanswerable
+from ctxdiff_mcp.gate.envelope import Envelope
+from ctxdiff_mcp.gate.policy import Policy
+from ctxdiff_mcp.tools.lines import handle, ranges
+
+MOST_CHOICES = 12
+RUNS_CALL = "ctxdiff_runs()"
+
+_NEXT: dict[Problem, str] = {
+    "no_runs": RUNS_CALL,
+    "unknown_run": RUNS_CALL,
+    "ambiguous_run": RUNS_CALL,
+    "empty_run": RUNS_CALL,
+    "unknown_turn": 'ctxdiff_tokens(run="...") lists the turns',
+    "turn_of_another_agent": "the same call without `agent`",
+    "unknown_agent": "the same call with one of these, or without `agent`",
+    "ambiguous_agent": "the same call with one of these",
+    "unknown_block": 'ctxdiff_block(run="...", turn=1) lists a turn\'s blocks',
+    "ambiguous_block": "the same call with one of these",
+    "hash_too_short": 'ctxdiff_block(run="...", turn=1) lists a turn\'s blocks',
+    "unknown_position": "the same call with one of these positions",
+    "not_in_redact_mode": 'ctxdiff_explain(run="latest")',
+}
+_STORE: tuple[tuple[type[StoreError], str, str], ...] = (
+    (UnsupportedVersion, "newer_version", "the file was written by a newer program; upgrade"),
+    (StoreBusy, "busy", "another program is changing the file; ask again in a moment"),
+    (EmptyTrace, "no_session", "the file holds no session; use another run"),
+    (TraceNotFound, "gone", "the file or its session is no longer there; list the runs again"),
+    (NotATrace, "not_a_trace", "the file is damaged or no trace; use another run"),
+    (StoreError, "unreadable", "the file cannot be read; use another run"),
+)
+
+
+def explained(problem: Unanswerable, policy: Policy) -> str:
+    """A question that does not fit the record."""
+    env = Envelope(policy)
+    env.say(f"error {problem.code}: {problem.problem}; {problem.remedy}")
+    choices = problem.choices
+    if choices.names:
+        _list(env, [env.name(name) for name in choices.names[:MOST_CHOICES]], len(choices.names))
+    if choices.blocks:
+        blocks = [handle(env, block) for block in choices.blocks[:MOST_CHOICES]]
+        if not policy.hides_text:
+            blocks = [block.content_hash[:20] for block in choices.blocks[:MOST_CHOICES]]
+        _list(env, blocks, len(choices.blocks))
+    if choices.numbers:
+        env.say(f"valid: {ranges(choices.numbers)}")
+    env.say(f"next: {_NEXT[problem.code]}")
+    return env.finish()
+
+
+def store_problem(problem: StoreError) -> str:
+    """A file that cannot be read."""
+    code, words = next((code, words) for kind, code, words in _STORE if isinstance(problem, kind))
+    return f"error {code}: {words}\nnext: {RUNS_CALL}\n"
+
+
+def bad_arguments(lines: Sequence[str], tool: str) -> str:
+    """Arguments that do not fit the tool."""
+    return "".join(f"{line}\n" for line in (f"error bad_arguments: {tool}", *lines))
+
+
+def internal(short_id: str) -> str:
+    """Something unforeseen; details went to the log, if anywhere."""
+    return (
+        f"error internal error {short_id}: this answer could not be made; the server goes on\n"
+        f"next: {RUNS_CALL}\n"
+    )
+
+
+def _list(env: Envelope, spelled: Sequence[str], total: int) -> None:
+    rest = f" and {total - len(spelled):,} more" if total > len(spelled) else ""
+    env.say(f"valid: {', '.join(spelled)}{rest}")

@@ -1,0 +1,41 @@
+"""The tools in the order in which they are listed, and how one is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxdiff_capture.errors import StoreError
+
+from ctxdiff_mcp.answers.select import Unanswerable
+from ctxdiff_mcp.tools import block, cache, diff, explain, runs, search, tokens
+from ctxdiff_mcp.tools.arguments import BadArguments, checked
+from ctxdiff_mcp.tools.problems import bad_arguments, explained, store_problem
+from ctxdiff_mcp.tools.tool import Context, Tool
+
+TOOLS: tuple[Tool, ...] = (
+    runs.TOOL,
+    explain.TOOL,
+    diff.TOOL,
+    tokens.TOOL,
+    cache.TOOL,
+    block.TOOL,
+    search.TOOL,
+)
+BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+
+
+def run_tool(tool: Tool, context: Context, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+    """The tool's answer, and whether it is an error.
+
+    Raises:
+        Cancelled: the caller has left.
+    """
+    try:
+        return tool.answer(context, checked(tool.arguments, arguments)), False
+    except BadArguments as problem:
+        return bad_arguments(problem.lines, tool.name), True
+    except Unanswerable as problem:
+        return explained(problem, context.policy), True
+    except StoreError as problem:
+        return store_problem(problem), True

@@ -1,0 +1,164 @@
+"""ctxdiff_tokens: where the tokens go."""
+
+from __future__ import annotations
+
+from ctxdiff_analyzers.window import Fill
+
+from ctxdiff_mcp.answers.tokens import Tokens, tokens
+from ctxdiff_mcp.answers.turns import TurnRow
+from ctxdiff_mcp.gate.envelope import Envelope
+from ctxdiff_mcp.tools import lines
+from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
+from ctxdiff_mcp.tools.paging import list_rows
+from ctxdiff_mcp.tools.tool import Context, Tool
+
+MOST_LABELS = 5
+MOST_ALL_LABELS = 30
+MOST_AGENTS = 8
+MOST_TOOLS = 8
+MOST_LOST = 5
+
+
+def answer(context: Context, values: Values) -> str:
+    """Sums first, then the turns, newest first."""
+    found = tokens(
+        context.source,
+        values.word("run"),
+        values.integer("turn"),
+        agent=values.text("agent"),
+        window=values.integer("context_window"),
+        ask=context.ask,
+    )
+    context.check()
+    env = context.envelope()
+    for line in [*_sums(env, found), *_schema_lines(env, found), *_lost_lines(env, found)]:
+        env.say(line)
+    fills = dict(zip((row.turn for row in found.turns), found.fills, strict=False))
+    newest_first = found.turns[::-1]
+
+    def more(at: int) -> str:
+        name = None if found.agent is None else env.name(found.agent)
+        return lines.call("ctxdiff_tokens", env, found.run, agent=name, cursor=at)
+
+    list_rows(
+        env,
+        newest_first,
+        cursor=values.number("cursor"),
+        limit=values.number("limit"),
+        noun="turns, newest first",
+        show=lambda row, _: env.offer(
+            _turn_line(env, row, fills.get(row.turn), whole=found.turn is not None)
+        ),
+        more=more,
+    )
+    top = found.peak.turn if found.turn is None else found.turn
+    env.close(f"next: {lines.call('ctxdiff_explain', env, found.run, turn=top)}")
+    return env.finish()
+
+
+def _sums(env: Envelope, found: Tokens) -> list[str]:
+    who = "all agents" if found.agent is None else f"agent {env.name(found.agent)}"
+    peak, billed = found.peak, found.billed
+    rows = [
+        (
+            f"run {env.name(found.run.name)}, {who}: {lines.plural(billed.calls_total, 'turn')}; "
+            f"peak {lines.tokens(peak.total_tokens, peak.exact)} at turn {peak.turn}"
+        )
+    ]
+    if billed.calls_with_usage:
+        rows.append(
+            f"billed over {billed.calls_with_usage} of {billed.calls_total} calls: "
+            f"{billed.input_tokens:,} prompt ({billed.cache_read_tokens:,} read from cache, "
+            f"{billed.cache_write_tokens:,} written), {billed.output_tokens:,} output"
+        )
+    else:
+        rows.append("the provider reported no usage")
+    if billed.streamed_without_usage:
+        rows.append(
+            f"{lines.plural(billed.streamed_without_usage, 'streamed call')} did not ask for usage "
+            "(stream_options.include_usage)"
+        )
+    if found.by_agent:
+        shares = [
+            f"{lines.agent(env, one.agent)} {one.tokens:,}" for one in found.by_agent[:MOST_AGENTS]
+        ]
+        rest = f" +{len(found.by_agent) - MOST_AGENTS}" if len(found.by_agent) > MOST_AGENTS else ""
+        rows.append(f"tokens sent by agent: {', '.join(shares)}{rest}")
+    return rows
+
+
+def _schema_lines(env: Envelope, found: Tokens) -> list[str]:
+    use = found.schemas
+    if use.verdict in ("no_schemas", "all_used"):
+        return []
+    if use.verdict == "no_names":
+        return [f"{lines.plural(use.unreadable, 'tool schema')}: names could not be read"]
+    names = ""
+    if not env.policy.hides_names:
+        spelled = [env.word(tool.name) for tool in use.unused[:MOST_TOOLS]]
+        rest = f" +{len(use.unused) - MOST_TOOLS}" if len(use.unused) > MOST_TOOLS else ""
+        names = f": {' '.join(spelled)}{rest}"
+    note = (
+        "; the last answer was not recorded and may call one" if use.unanswered_final_turn else ""
+    )
+    return [
+        (
+            f"{len(use.unused)} of {lines.plural(use.registered, 'offered tool')} never called, "
+            f"{lines.tokens(use.unused_tokens_per_call, use.exact)} per call "
+            f"({use.pct_of_avg_context} % of the average context){names}{note}"
+        )
+    ]
+
+
+def _lost_lines(env: Envelope, found: Tokens) -> list[str]:
+    rows = []
+    for one in found.lost[:MOST_LOST]:
+        rows.append(
+            f"lost tagged block {lines.handle(env, one.block)}: label {env.name(one.label)}, "
+            f"agent {lines.agent(env, one.agent)}, last seen turn {one.last_seen_turn}, gone at "
+            f"turn {one.evicted_turn}, {lines.tokens(one.block.tokens, one.block.exact)}"
+        )
+    if len(found.lost) > MOST_LOST:
+        rows.append(f"{len(found.lost) - MOST_LOST:,} more tagged blocks were lost")
+    return rows
+
+
+def _turn_line(env: Envelope, row: TurnRow, fill: Fill | None, *, whole: bool) -> str:
+    line = f"- turn {row.turn}, {lines.agent(env, row.agent)}"
+    line += f": {lines.tokens(row.total_tokens, row.exact)}"
+    if row.unmeasured_blocks:
+        line += f" + {lines.plural(row.unmeasured_blocks, 'block')} of unknown size"
+    if fill is not None:
+        line += f", {fill.pct} % of the window{' (alarm)' if fill.alarm else ''}"
+    if row.usage.prompt_tokens is not None:
+        line += f", billed {row.usage.prompt_tokens:,}"
+    if row.usage_delta:
+        line += f" ({row.usage_delta:+,})"
+    most = MOST_ALL_LABELS if whole else MOST_LABELS
+    shares = [
+        f"{env.name(part.label)} {part.tokens:,} ({part.pct} %)" for part in row.labels[:most]
+    ]
+    rest = f" +{len(row.labels) - most}" if len(row.labels) > most else ""
+    return f"{line}; {', '.join(shares)}{rest}" if shares else line
+
+
+TOOL = Tool(
+    name="ctxdiff_tokens",
+    title="Show where the tokens go",
+    description=(
+        "Show where an agent's tokens go: context size per turn by label (system, history, tool "
+        "output, rag, schemas), the peak, what the provider billed, cost per agent, tool schemas "
+        "that are sent and never used, and tagged blocks that were lost. Ask it when a run is slow, "
+        "expensive or near the context window limit. With turn, only that turn. Counts marked ~ "
+        "are estimates. context_window adds the share of the window."
+    ),
+    arguments=(
+        RUN,
+        turn("Only this turn, a number from 0 up. Absent: all turns, newest first."),
+        AGENT,
+        WINDOW,
+        limit(15, 200, "turns"),
+        CURSOR,
+    ),
+    answer=answer,
+)

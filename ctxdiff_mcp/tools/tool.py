@@ -1,0 +1,67 @@
+"""What a tool is, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ctxdiff_mcp.answers.select import Ask
+from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.gate.envelope import Envelope
+from ctxdiff_mcp.gate.policy import Policy
+from ctxdiff_mcp.tools.arguments import Argument, Text, Values
+
+CONCISE, DETAILED = "concise", "detailed"
+FORMAT = Text(
+    "response_format",
+    "`concise` (default) or `detailed`: more texts and rows, about three times the size.",
+    choices=(CONCISE, DETAILED),
+    default=CONCISE,
+)
+
+
+class Cancelled(Exception):  # an event, not a fault
+    """The caller no longer wants the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a tool works with."""
+
+    source: Source
+    policy: Policy
+    is_cancelled: Callable[[], bool] = bool
+
+    @property
+    def ask(self) -> Ask:
+        """How selectors are read under the policy."""
+        return Ask(by_name=not self.policy.hides_names, by_text=not self.policy.hides_text)
+
+    def envelope(self, *, detailed: bool = False) -> Envelope:
+        """An empty result. Only a detailed one may pass the default cap."""
+        return Envelope(self.policy, self.policy.hard_cap if detailed else None)
+
+    def check(self) -> None:
+        """Stop when the caller has left.
+
+        Raises:
+            Cancelled: it has.
+        """
+        if self.is_cancelled():
+            raise Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One question that a model can ask."""
+
+    name: str
+    title: str
+    description: str
+    """First sentence: what it gives and when to ask. Less than 2 kB."""
+    arguments: Sequence[Argument]
+    answer: Callable[[Context, Values], str]
+    """The answer as short lines.
+
+    Raises `Unanswerable` and `StoreError` for what the problems catalogue explains.
+    """
