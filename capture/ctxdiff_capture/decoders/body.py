@@ -107,15 +107,16 @@ def _read_object(
 def _read_list(text: str, at: int, cuts: list[int]) -> tuple[tuple[Element, ...], int]:
     """The elements of the list whose bracket opened before `at`, and where it ended."""
     found: list[Element] = []
-    cut, at = at, _after_blank(text, at)
+    cut = end = at
+    at = _after_blank(text, at)
     while text[at] != "]":
         if found:
-            cut, at = at, _expect(text, at, ",")
+            cut, at = end, _expect(text, at, ",")
         value, end = _scan(text, at)
         found.append(Element(text[at:end], value))
         cuts.append(cut)
         at = _after_blank(text, end)
-    cuts.append(at)
+    cuts.append(end)
     return tuple(found), at + 1
 
 
