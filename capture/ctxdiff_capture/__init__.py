@@ -9,12 +9,16 @@ with trace.init("my-agent") as tracer:
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ctxdiff_capture.recorder import trace
-from ctxdiff_capture.recorder.trace import configure
-from ctxdiff_capture.recorder.tracer import Tracer
 from ctxdiff_capture.store.base import TraceReader
 from ctxdiff_capture.store.open import open_reader
+
+if TYPE_CHECKING:
+    from ctxdiff_capture.recorder import trace
+    from ctxdiff_capture.recorder.trace import configure
+    from ctxdiff_capture.recorder.tracer import Tracer
 
 __all__ = ["Tracer", "configure", "read", "trace"]
 
@@ -26,3 +30,11 @@ def read(path: str | os.PathLike[str]) -> TraceReader:
         StoreError: it is missing, something else, or damaged.
     """
     return open_reader(path)
+
+
+def __getattr__(name: str) -> Any:
+    # The recorder is fetched by whoever records: a server that only reads starts without it.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    front = import_module("ctxdiff_capture.recorder.trace")
+    return front if name == "trace" else getattr(front, name)

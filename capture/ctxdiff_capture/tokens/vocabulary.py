@@ -8,8 +8,10 @@ from binascii import a2b_base64
 from hashlib import sha256
 from importlib.resources import files
 from threading import Lock
+from typing import TYPE_CHECKING
 
-import tiktoken
+if TYPE_CHECKING:
+    import tiktoken
 
 log = logging.getLogger("ctxdiff")
 
@@ -80,6 +82,8 @@ def load() -> tiktoken.Encoding:
         OSError: the table is missing.
         ValueError: its bytes are not the published ones.
     """
+    import tiktoken  # noqa: PLC0415 - costs readers' start-up, and only counting needs it
+
     packed = files("ctxdiff_capture.tokens").joinpath("o200k_base.tiktoken.gz").read_bytes()
     table = gzip.decompress(packed)
     if (digest := sha256(table).hexdigest()) != SHA256:

@@ -1,0 +1,92 @@
+"""The front door: help, version, the default command, and faults of our own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxdiff_mcp._version import __version__
+from ctxdiff_mcp.cli import main as front
+from ctxdiff_mcp.cli import runs
+
+ROOT = Path(__file__).resolve().parents[3]
+Cli = Callable[..., Any]
+
+
+def test_the_version_is_printed(ctxdiff: Cli) -> None:
+    assert ctxdiff("--version") == (0, f"ctxdiff-mcp {__version__}\n", "")
+
+
+def test_help_names_every_command(ctxdiff: Cli) -> None:
+    done = ctxdiff("--help")
+    assert done.status == 0
+    for name, (_, summary) in front.COMMANDS.items():
+        assert f"    {name} " in done.out
+        assert summary.split()[0] in done.out
+
+
+@pytest.mark.parametrize("name", front.COMMANDS)
+def test_every_command_explains_its_flags(ctxdiff: Cli, name: str) -> None:
+    done = ctxdiff(name, "--help")
+    assert (done.status, done.err) == (0, "")
+    assert f"usage: ctxdiff-mcp {name}" in done.out
+
+
+@pytest.mark.parametrize("argv", [["nosuch"], ["tokens", "--nosuch"], ["search"]], ids=" ".join)
+def test_what_cannot_be_parsed_is_wrong_use(ctxdiff: Cli, argv: list[str]) -> None:
+    done = ctxdiff(*argv)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("usage: ctxdiff-mcp")
+
+
+def test_a_long_flag_may_be_cut_where_it_stays_clear(ctxdiff: Cli, demo: Path) -> None:
+    assert ctxdiff("tokens", "--proj", demo, "--tu", "1").status == 0
+
+
+@pytest.mark.parametrize("argv", [[], ["--runs-dir", "x"], ["--redact"], ["serve"]], ids=" ".join)
+def test_without_a_command_the_server_is_started(
+    ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch, argv: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def load(name: str) -> Any:
+        asked.append(name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(front, "load", load)
+    with pytest.raises(KeyboardInterrupt):
+        ctxdiff(*argv)
+    assert asked == ["serve"]
+
+
+def test_a_fault_of_ours_is_told_without_a_traceback(
+    ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_source: object) -> None:
+        raise RuntimeError("recorded text")
+
+    monkeypatch.setattr(runs, "runs", fail)
+    monkeypatch.setenv("CTXDIFF_STRICT", "0")
+    done = ctxdiff("runs")
+    assert (done.status, done.out) == (1, "")
+    assert "internal error (RuntimeError)" in done.err
+    assert "recorded text" not in done.err
+
+
+def test_the_parser_does_not_import_what_only_another_command_needs() -> None:
+    # A client waits for the server's start; tqdm, tiktoken and the SDKs are not part of it.
+    source = (
+        "import sys\n"
+        f"sys.path[:0] = {[str(ROOT), str(ROOT / 'capture'), str(ROOT / 'analyzers')]!r}\n"
+        "from ctxdiff_mcp.cli import main\n"
+        "print(sorted({'mcp', 'tqdm', 'tiktoken', 'openai', 'anthropic'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
