@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-CALL_TYPES = frozenset(
-    ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "mcp_call")
-)
+CALL_TYPES = frozenset(("tool_use", "server_tool_use", "function_call", "custom_tool_call"))
+"""Calls of tools that the request declares by name; those of an MCP server are not."""
 RESULT_TYPES = frozenset(("tool_result", "function_call_output", "custom_tool_call_output"))
 WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
 WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
@@ -42,6 +41,13 @@ def is_tool_result(text: str) -> bool:
         or any(isinstance(part.get(key), dict) for key in WRAPPED_RESULTS)
         for part in _parts(text)
     )
+
+
+def part_type(text: str) -> str | None:
+    """The type of a provider's content part: `text`, `thinking`, `tool_use`, ..."""
+    part = next(iter(_parts(text)), {})
+    found = part.get("type", "reasoning" if "reasoningContent" in part else None)
+    return found if isinstance(found, str) else None
 
 
 def part_id(text: str) -> str | None:

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ctxdiff_analyzers.diff import TurnDiff
-from ctxdiff_analyzers.findings import Finding
-from ctxdiff_analyzers.timeline import Timeline
-from ctxdiff_analyzers.tokens import TurnTokens
-from ctxdiff_analyzers.window import Fill
+from ctxdiff_analyzers.detectors import DETECTORS
+from ctxdiff_analyzers.detectors.scene import Scene
+from ctxdiff_analyzers.diff import TurnDiff, turn_diff
+from ctxdiff_analyzers.findings import Code, Finding, Severity
+from ctxdiff_analyzers.matching import Matching, matching
+from ctxdiff_analyzers.prefix import prefix_break
+from ctxdiff_analyzers.timeline import Timeline, Turn
+from ctxdiff_analyzers.tokens import TurnTokens, turn_tokens
+from ctxdiff_analyzers.window import Fill, window_fill
+
+COSTS: frozenset[Code] = frozenset(
+    (
+        "cache_break",
+        "cache_expired",
+        "cache_unused",
+        "dead_schemas",
+        "growth_spike",
+        "usage_missing",
+        "call_retried",
+    )
+)
+"""Findings that cost money or time and leave the answer as it is."""
+GRAVITY: tuple[Severity, ...] = ("high", "medium", "low")
+FIRST: tuple[Code, ...] = ("window_pressure", "call_failed", "output_refused", "output_truncated")
+"""Among equally grave ones, how the call ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +63,57 @@ def explain(
     Raises:
         ValueError: there is no such turn, it is another agent's, or `window` is not positive.
     """
-    raise NotImplementedError
+    turn = timeline.turn(seq)
+    if turn is None:
+        raise ValueError(f"no turn {seq!r}")
+    if agent is not None and turn.agent != agent:
+        raise ValueError(f"turn {seq!r} is not of agent {agent!r}")
+    mine = timeline.of_agent(turn.agent)
+    tokens = turn_tokens(mine, turn)
+    previous = mine.previous(seq)
+    fill = None if window is None else window_fill(tokens.total_tokens, window)
+    scene = Scene(
+        timeline,
+        mine,
+        turn,
+        previous,
+        _since(mine, previous, turn),
+        None if previous is None else prefix_break(mine, previous, turn),
+        fill,
+    )
+    found = [finding for detector in DETECTORS for finding in detector(scene)]
+    return Explanation(
+        seq,
+        turn.agent,
+        tokens,
+        None if previous is None else previous.seq,
+        None if previous is None else turn_diff(previous, turn, mine),
+        fill,
+        ranked(found, seq),
+    )
+
+
+def ranked(findings: Iterable[Finding], seq: int) -> tuple[Finding, ...]:
+    """Most telling first.
+
+    What removed or falsified something that the model needed comes before what costs money; then
+    the graver one, the one that became true at turn `seq`, the larger one.
+    """
+    return tuple(
+        sorted(
+            findings,
+            key=lambda finding: (
+                finding.code in COSTS,
+                GRAVITY.index(finding.severity),
+                finding.turn != seq,
+                FIRST.index(finding.code) if finding.code in FIRST else len(FIRST),
+                -(finding.tokens or 0),
+            ),
+        )
+    )
+
+
+def _since(mine: Timeline, previous: Turn | None, turn: Turn) -> Matching:
+    if previous is None:
+        return Matching((), (), (), tuple(range(len(turn.inputs))))
+    return matching(previous, turn, mine)

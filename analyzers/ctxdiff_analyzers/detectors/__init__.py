@@ -1,0 +1,35 @@
+"""Detectors: each looks at one turn and tells what it found.
+
+Adding one is writing a function and naming it in the list.
+"""
+
+from __future__ import annotations
+
+from ctxdiff_analyzers.detectors import answers, calls, context, cost, prompt, tools
+from ctxdiff_analyzers.detectors.scene import Detector
+
+DETECTORS: tuple[Detector, ...] = (
+    calls.failed,
+    calls.retried,
+    calls.other_model,
+    calls.other_params,
+    answers.truncated,
+    answers.refused,
+    answers.empty,
+    context.tagged_losses,
+    context.losses,
+    context.edits,
+    context.moves,
+    context.insertions,
+    prompt.system,
+    prompt.tool_set,
+    prompt.tool_order,
+    tools.missing,
+    tools.unknown,
+    cost.window,
+    cost.growth,
+    cost.cache,
+    cost.schemas,
+    cost.usage,
+)
+"""Every family of findings. The order says nothing: findings are ranked afterwards."""

@@ -1,0 +1,112 @@
+"""How the model's answer ended: cut off, refused, or empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxdiff_analyzers.content import part_type
+from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
+from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
+from ctxdiff_analyzers.schemas import calls_in, is_unanswered
+
+CUT_OFF = frozenset(
+    ("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "incomplete")
+)
+"""Finish reasons of a token limit, in lower case: OpenAI, Anthropic, Gemini, Bedrock."""
+REFUSED = frozenset(
+    (
+        "content_filter",
+        "refusal",
+        "safety",
+        "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
+        "content_filtered",
+        "guardrail_intervened",
+    )
+)
+LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxTokens")
+SILENT = frozenset(("thinking", "redacted_thinking", "reasoning"))
+
+
+def truncated(scene: Scene) -> Iterator[Finding]:
+    """The answer ended at a token limit."""
+    if _reason(scene) not in CUT_OFF:
+        return
+    limits = ((key, scene.turn.call.params.get(key)) for key in LIMITS)
+    counts = [(key, value) for key, value in limits if isinstance(value, int)]
+    if (written := scene.turn.usage.output_tokens) is not None:
+        counts.append(("output_tokens", written))
+    yield scene.finding(
+        "output_truncated",
+        "high",
+        evidence=_evidence(scene, tuple(counts)),
+        tokens=written,
+        tokens_method=None if written is None else "exact",
+        next=_show_answer(scene),
+    )
+
+
+def refused(scene: Scene) -> Iterator[Finding]:
+    """The model refused, or a filter stopped it."""
+    texts = [scene.text(scene.mine.blocks[block]) for block in scene.turn.outputs]
+    refusal = next((text for text in texts if part_type(text) == "refusal"), None)
+    if _reason(scene) not in REFUSED and refusal is None:
+        return
+    yield scene.finding(
+        "output_refused", "high", evidence=_evidence(scene), next=_show_answer(scene)
+    )
+
+
+def empty(scene: Scene) -> Iterator[Finding]:
+    """The answer has neither content nor a tool call."""
+    call = scene.turn.call
+    if (
+        not scene.whole.has_outputs
+        or call.error is not None
+        or is_unanswered(scene.mine, scene.turn)
+    ):
+        return
+    if _reason(scene) in CUT_OFF | REFUSED or any(
+        _says_something(scene, b) for b in scene.turn.outputs
+    ):
+        return
+    written = scene.turn.usage.output_tokens
+    yield scene.finding(
+        "output_empty",
+        "high",
+        evidence=_evidence(scene, () if written is None else (("output_tokens", written),)),
+        next=_show_answer(scene),
+    )
+
+
+def _reason(scene: Scene) -> str | None:
+    reason = scene.turn.call.finish_reason
+    return None if reason is None else reason.lower()
+
+
+def _says_something(scene: Scene, block: int) -> bool:
+    head = scene.mine.blocks[block]
+    if head.is_empty:
+        return False
+    if head.kind == "image" or calls_in(scene.mine, block):
+        return True
+    text = scene.text(head)
+    return bool(text.strip()) and part_type(text) not in SILENT
+
+
+def _evidence(scene: Scene, counts: tuple[tuple[str, int], ...] = ()) -> Evidence:
+    answer = [scene.mine.blocks[block] for block in scene.turn.outputs]
+    reason = scene.turn.call.finish_reason
+    said = [last_words(scene.text(block)) for block in answer[-1:] if not block.is_empty]
+    return Evidence(
+        content_hashes=tuple(block.content_hash for block in answer[:10]),
+        names=() if reason is None else (excerpt(reason),),
+        excerpts=tuple(said),
+        counts=counts,
+    )
+
+
+def _show_answer(scene: Scene) -> NextCall:
+    return NextCall("ctxdiff_block", (("turn", scene.turn.seq),))

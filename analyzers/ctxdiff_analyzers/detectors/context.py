@@ -1,0 +1,193 @@
+"""What was said and is gone, altered, moved or put in between."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+
+from ctxdiff_analyzers.align import in_order
+from ctxdiff_analyzers.content import part_type
+from ctxdiff_analyzers.counts import total_tokens
+from ctxdiff_analyzers.detectors.edits import edit
+from ctxdiff_analyzers.detectors.scene import (
+    Scene,
+    is_conversation,
+    of_blocks,
+    tokens_of,
+)
+from ctxdiff_analyzers.evictions import Eviction, evictions, last_seen
+from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
+from ctxdiff_analyzers.matching import is_marker
+
+THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
+LARGE_SHARE = 0.05
+"""Part of the previous turn that makes a loss of untagged text more than a trifle."""
+EDITS_TOLD = 5
+
+
+def tagged_losses(scene: Scene) -> Iterator[Finding]:
+    """Blocks that the program had tagged: lost at this turn, or earlier and still missing."""
+    groups: defaultdict[tuple[int, str], list[Eviction]] = defaultdict(list)
+    for event in evictions(scene.mine).events:
+        if event.evicted_turn <= scene.turn.seq:
+            groups[event.evicted_turn, event.label].append(event)
+    blocks = {block.content_hash: block for block in scene.mine.blocks} if groups else {}
+    for (turn, label), events in groups.items():
+        lost = [blocks[event.content_hash] for event in events]
+        tokens, method = tokens_of(lost)
+        before = scene.mine.turn(events[0].last_seen_turn)
+        places = [] if before is None else [_place(scene, before.seq, one) for one in lost]
+        yield scene.finding(
+            "context_evicted",
+            "high",
+            turn=turn,
+            cause="evicted_block",
+            evidence=of_blocks(scene, lost, places, [label]),
+            tokens=tokens,
+            tokens_method=method,
+            next=NextCall("ctxdiff_diff", (("turn_a", events[0].last_seen_turn), ("turn_b", turn))),
+        )
+
+
+def losses(scene: Scene) -> Iterator[Finding]:
+    """Untagged messages of the previous turn that are gone and do not come back."""
+    if scene.previous is None or not scene.matching.gone:
+        return
+    inputs = scene.previous.inputs
+    last = last_seen(scene.mine)
+    told = {event.content_hash for event in evictions(scene.mine).events}
+    gone = [
+        i
+        for i in scene.matching.gone
+        if is_conversation(scene.old_block(i))
+        and last[inputs[i]] == scene.previous.seq
+        and not scene.old_block(i).is_empty
+        and scene.old_block(i).content_hash not in told
+        and not is_marker(scene.mine, inputs[i])
+    ]
+    kept = _kept_conversation(scene)
+    if not gone or (not kept and len(gone) <= 2):
+        return  # a call of its own each time has no history to lose
+    gone_blocks = sorted((scene.old_block(i) for i in gone), key=lambda block: -block.token_count)
+    tokens, method = tokens_of(gone_blocks)
+    cause = _cause_of_loss(scene, gone, kept)
+    severity: Severity = "medium"
+    small = tokens < LARGE_SHARE * total_tokens(scene.mine, scene.previous)
+    if small or cause == "thinking_blocks_dropped" or not kept or min(gone) > max(kept):
+        severity = "low"
+    by_hash = {scene.old_block(i).content_hash: scene.previous.positions[i] for i in gone}
+    yield scene.finding(
+        "context_evicted",
+        severity,
+        cause=cause,
+        certainty="measured" if kept else "inferred",
+        why=None
+        if kept
+        else "nothing of the earlier conversation remains; it may be a new conversation",
+        evidence=of_blocks(scene, gone_blocks, [by_hash[b.content_hash] for b in gone_blocks]),
+        tokens=tokens,
+        tokens_method=method,
+        next=NextCall("ctxdiff_block", (("content_hash", gone_blocks[0].content_hash),))
+        if len(gone) == 1
+        else scene.to_diff(),
+    )
+
+
+def edits(scene: Scene) -> Iterator[Finding]:
+    """Messages of the previous turn that are there with other content."""
+    said = ((i, j) for i, j in scene.matching.edited if is_conversation(scene.new_block(j)))
+    for i, j in islice(said, EDITS_TOLD):
+        old, new = scene.old_block(i), scene.new_block(j)
+        found = edit(scene.text(old), scene.text(new))
+        form_only = found.cause in ("whitespace_only_change", "unicode_form_changed")
+        tokens, method = tokens_of([new])
+        yield scene.finding(
+            "context_edited",
+            "low" if form_only else "medium",
+            cause=found.cause if form_only else None,
+            evidence=Evidence(
+                content_hashes=(old.content_hash, new.content_hash),
+                positions=(scene.turn.positions[j],),
+                first_difference=found.first_difference,
+                excerpts=(found.old, found.new),
+            ),
+            tokens=tokens,
+            tokens_method=method,
+            next=scene.to_diff(),
+        )
+
+
+def moves(scene: Scene) -> Iterator[Finding]:
+    """Messages that stand in another order than before."""
+    said = [(i, j) for i, j in scene.matching.same if is_conversation(scene.new_block(j))]
+    unmoved = set(in_order(said))
+    moved = [j for i, j in said if (i, j) not in unmoved]
+    if moved:
+        blocks = [scene.new_block(j) for j in moved]
+        tokens, method = tokens_of(blocks)
+        yield scene.finding(
+            "context_edited",
+            "low",
+            cause="block_moved",
+            evidence=of_blocks(scene, blocks, [scene.turn.positions[j] for j in moved]),
+            tokens=tokens,
+            tokens_method=method,
+            next=scene.to_diff(),
+        )
+
+
+def insertions(scene: Scene) -> Iterator[Finding]:
+    """New messages in front of old ones, where nothing was taken away."""
+    said = [(i, j) for i, j in scene.matching.same if is_conversation(scene.new_block(j))]
+    unmoved = in_order(said)
+    if not unmoved:
+        return
+    gone = sorted(i for i in scene.matching.gone if is_conversation(scene.old_block(i)))
+    last_old, last_new = unmoved[-1]
+    inserted = [
+        j
+        for j in scene.matching.new
+        if j < last_new
+        and is_conversation(scene.new_block(j))
+        and not is_marker(scene.mine, scene.turn.inputs[j])
+    ]
+    if inserted and not any(i < last_old for i in gone):
+        blocks = [scene.new_block(j) for j in inserted]
+        tokens, method = tokens_of(blocks)
+        yield scene.finding(
+            "context_edited",
+            "low",
+            cause="item_inserted_in_prefix",
+            evidence=of_blocks(scene, blocks, [scene.turn.positions[j] for j in inserted]),
+            tokens=tokens,
+            tokens_method=method,
+            next=scene.to_diff(),
+        )
+
+
+def _kept_conversation(scene: Scene) -> list[int]:
+    """Old indices of what was said and is still there, edited or not."""
+    pairs = (*scene.matching.same, *scene.matching.edited)
+    return [i for i, _ in pairs if is_conversation(scene.old_block(i))]
+
+
+def _cause_of_loss(scene: Scene, gone: list[int], kept: list[int]) -> str:
+    blocks = [scene.old_block(i) for i in gone]
+    if all(block.kind == "image" for block in blocks):
+        return "image_removed"
+    if all(
+        block.kind == "content_part" and part_type(scene.text(block)) in THINKING
+        for block in blocks[:50]
+    ):
+        return "thinking_blocks_dropped"
+    if kept and max(gone) < min(kept):
+        return "history_front_trimmed"
+    return "evicted_block"
+
+
+def _place(scene: Scene, seq: int, block: object) -> int:
+    turn = scene.mine.turn(seq)
+    assert turn is not None
+    hashes = [scene.mine.blocks[i] for i in turn.inputs]
+    return turn.positions[hashes.index(block)] if block in hashes else -1

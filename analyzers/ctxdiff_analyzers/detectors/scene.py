@@ -1,0 +1,109 @@
+"""What a detector looks at, and how it words what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ctxdiff_capture.model import BlockHead
+
+from ctxdiff_analyzers.counts import EXACT
+from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
+from ctxdiff_analyzers.matching import Matching
+from ctxdiff_analyzers.prefix import Break
+from ctxdiff_analyzers.timeline import Timeline, Turn
+from ctxdiff_analyzers.window import Fill
+
+EXCERPT = 160
+"""Code points of recorded text in an excerpt, at most."""
+LISTED = 10
+"""Blocks or names that one finding lists, at most."""
+PROMPT_ROLES = frozenset(("system", "developer"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One turn with what it is compared to."""
+
+    whole: Timeline
+    """The session, all agents."""
+    mine: Timeline
+    """The turns of this turn's agent."""
+    turn: Turn
+    previous: Turn | None
+    """The same agent's turn before."""
+    matching: Matching
+    """From `previous`; everything is new where there is none."""
+    prefix_break: Break | None
+    window: Fill | None
+
+    def old_block(self, i: int) -> BlockHead:
+        """The block at index `i` of the previous turn."""
+        assert self.previous is not None
+        return self.mine.blocks[self.previous.inputs[i]]
+
+    def new_block(self, j: int) -> BlockHead:
+        """The block at index `j` of this turn."""
+        return self.mine.blocks[self.turn.inputs[j]]
+
+    def text(self, block: BlockHead) -> str:
+        """The block's text. Captured text."""
+        return self.mine.text_of(block.content_hash)
+
+    def to_diff(self) -> NextCall | None:
+        """The question that shows the whole change since the previous turn."""
+        if self.previous is None:
+            return None
+        return NextCall("ctxdiff_diff", (("turn_a", self.previous.seq), ("turn_b", self.turn.seq)))
+
+    def finding(self, code: Any, severity: Any, **fields: Any) -> Finding:
+        """A measured finding about this turn, unless `fields` say otherwise."""
+        known = {"turn": self.turn.seq, "agent": self.turn.agent, "certainty": "measured"}
+        return Finding(code=code, severity=severity, **(known | fields))
+
+
+Detector: TypeAlias = Callable[[Scene], Iterable[Finding]]
+
+
+def is_prompt(block: BlockHead) -> bool:
+    """True for system text; tool schemas are told apart."""
+    return block.role in PROMPT_ROLES and block.kind != "tool_schema"
+
+
+def is_conversation(block: BlockHead) -> bool:
+    """True for what was said: neither system text nor a tool's schema."""
+    return block.role not in PROMPT_ROLES and block.kind != "tool_schema"
+
+
+def excerpt(text: str, start: int = 0) -> str:
+    """A short piece of recorded text from `start` on. Captured text."""
+    piece = text[start : start + EXCERPT]
+    return piece if start + EXCERPT >= len(text) else f"{piece}…"
+
+
+def last_words(text: str) -> str:
+    """The end of a recorded text. Captured text."""
+    return text if len(text) <= EXCERPT else f"…{text[-EXCERPT:]}"
+
+
+def of_blocks(
+    scene: Scene,
+    blocks: Sequence[BlockHead],
+    positions: Sequence[int],
+    names: Sequence[str] = (),
+) -> Evidence:
+    """Evidence that lists blocks, with the start of the text of the first few."""
+    return Evidence(
+        content_hashes=tuple(block.content_hash for block in blocks[:LISTED]),
+        positions=tuple(positions[:LISTED]),
+        names=tuple(names[:LISTED]),
+        excerpts=tuple(excerpt(scene.text(block)) for block in blocks[:3]),
+        counts=(("blocks", len(blocks)),),
+    )
+
+
+def tokens_of(blocks: Sequence[BlockHead]) -> tuple[int, Literal["exact", "estimate"]]:
+    """Sum of token counts, and how good it is."""
+    exact = all(block.token_method == EXACT for block in blocks)
+    return sum(block.token_count for block in blocks), "exact" if exact else "estimate"
