@@ -8,19 +8,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from json import JSONDecoder
 
+from ctxdiff_capture.decoders.seen import Element, ListRead, SeenLists
 from ctxdiff_capture.model import Json
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _scan = JSONDecoder(strict=False).raw_decode
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """One element of a list in the body."""
-
-    raw: str
-    """Its JSON as sent."""
-    value: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +28,17 @@ class Body:
     """Why the body could not be read; then there is one piece and nothing else."""
 
 
-def read_body(data: bytes, list_keys: Collection[str]) -> Body:
+def read_body(data: bytes, list_keys: Collection[str], seen: SeenLists | None = None) -> Body:
     """The body, with the lists under `list_keys` taken element by element.
+
+    `seen` remembers lists from body to body; the result is the same without it.
 
     Never raises: what is no JSON object is one piece with its `problem`.
     """
     whole = (data,) if data else ()
     try:
         text = data.decode("utf-8")
-        fields, lists, cuts = _read_object(text, list_keys)
+        fields, lists, cuts = _read_object(text, list_keys, seen or SeenLists())
     except UnicodeDecodeError:
         return Body(whole, problem="the request body is not UTF-8")
     except (ValueError, IndexError):
@@ -80,7 +74,7 @@ def members(text: str) -> dict[str, Element]:
 
 
 def _read_object(
-    text: str, list_keys: Collection[str]
+    text: str, list_keys: Collection[str], seen: SeenLists
 ) -> tuple[dict[str, Json], dict[str, tuple[Element, ...]], list[int]]:
     fields: dict[str, Json] = {}
     lists: dict[str, tuple[Element, ...]] = {}
@@ -95,7 +89,7 @@ def _read_object(
         fields.pop(key, None)
         lists.pop(key, None)
         if key in list_keys and text[at] == "[":
-            lists[key], at = _read_list(text, at + 1, cuts)
+            lists[key], at = _read_list(text, at + 1, cuts, seen)
         else:
             fields[key], at = _scan(text, at)
         at = _after_blank(text, at)
@@ -104,20 +98,30 @@ def _read_object(
     return fields, lists, cuts
 
 
-def _read_list(text: str, at: int, cuts: list[int]) -> tuple[tuple[Element, ...], int]:
-    """The elements of the list whose bracket opened before `at`, and where it ended."""
+def _read_list(
+    text: str, start: int, cuts: list[int], seen: SeenLists
+) -> tuple[tuple[Element, ...], int]:
+    """The elements of the list whose bracket opened before `start`, and where it ended."""
     found: list[Element] = []
-    cut = end = at
-    at = _after_blank(text, at)
+    ends: list[int] = []
+    cut = start
+    at = _after_blank(text, start)
     while text[at] != "]":
         if found:
-            cut, at = end, _expect(text, at, ",")
+            at = _expect(text, at, ",")
         value, end = _scan(text, at)
         found.append(Element(text[at:end], value))
-        cuts.append(cut)
+        ends.append(end - start)
+        if len(found) == 1 and (known := seen.common(found[0].raw, text, start)):
+            found, ends = list(known.elements), list(known.ends)
+            end = start + ends[-1]
+        cut = end
         at = _after_blank(text, end)
-    cuts.append(end)
-    return tuple(found), at + 1
+    elements = tuple(found)
+    seen.remember(ListRead(text[start:cut], elements, ends))
+    # A piece begins where the one before ended, so that the separator goes with what follows it.
+    cuts += [start, *(start + end for end in ends)]
+    return elements, at + 1
 
 
 def _read_key(text: str, at: int) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from ctxdiff_capture.decoders.markers import Breakpoint
+from ctxdiff_capture.decoders.seen import SeenLists
 from ctxdiff_capture.model import Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -36,6 +37,8 @@ class Memory:
         self._made: dict[Key, Made] = {}
         self._characters = 0
         self._lock = Lock()
+        self.lists = SeenLists()
+        """What the last bodies held."""
 
     def get(self, key: Key, make: Callable[[], Made]) -> Made:
         """What is remembered under `key`, else what `make` gives."""
@@ -60,5 +63,8 @@ _lock = Lock()
 
 def memory_of(count: Counter) -> Memory:
     """The memory that goes with a counter: token counts are part of what is remembered."""
-    with _lock:
-        return _memories.setdefault(count, Memory())
+    try:
+        with _lock:
+            return _memories.setdefault(count, Memory())
+    except TypeError:  # a counter without weak references or hash: nothing is remembered
+        return Memory()

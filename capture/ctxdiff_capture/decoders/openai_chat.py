@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
 from ctxdiff_capture.decoders.assemble import Outcome, call_of, text_or_none
 from ctxdiff_capture.decoders.blocks import BlockMaker, id_of, role_of, tagged
-from ctxdiff_capture.decoders.body import Element, read_body
+from ctxdiff_capture.decoders.body import read_body
 from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.markers import breakpoints
 from ctxdiff_capture.decoders.memory import Made, memory_of
 from ctxdiff_capture.decoders.openai_chat_stream import folded
+from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -24,9 +25,9 @@ _FOLD = Fold(events=folded, error_type=error_type("openai"))
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
     """The call that `exchange` was. See `decoders.decode`."""
-    body = read_body(exchange.request, _CONTENT)
     maker = BlockMaker(count, exchange.provider or "openai", "openai")
     memory = memory_of(count)
+    body = read_body(exchange.request, _CONTENT, memory.lists)
 
     def made(kind: str, index: int, element: Element) -> Made:
         path = f"/{kind}/{index}"

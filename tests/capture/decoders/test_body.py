@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from ctxdiff_capture.decoders.body import Element, members, read_body
+from ctxdiff_capture.decoders.body import members, read_body
+from ctxdiff_capture.decoders.seen import Element, SeenLists
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,17 @@ def test_any_object_is_read_as_json_reads_it(value, indent, ascii_only):
         assert {**body.fields, **lists} == json.loads(data)
     else:
         assert not ascii_only
+
+
+TURNS = st.lists(st.sampled_from([{"a": 1}, {"a": 2}, {"b": "}"}, 1, 12, "x", []]), max_size=6)
+
+
+@given(st.lists(st.tuples(TURNS, st.sampled_from([None, 1])), min_size=2, max_size=8))
+def test_what_earlier_bodies_held_changes_nothing(bodies):
+    seen = SeenLists()
+    for turns, indent in bodies:
+        data = json.dumps({"n": len(turns), "messages": turns}, indent=indent).encode()
+        assert read_body(data, KEYS, seen) == read_body(data, KEYS)
 
 
 @given(
