@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     ERRORS: set(),
     GUARD: set(),
     f"{CAPTURE}.hashing": {MODEL},
-    f"{CAPTURE}.tokens": {MODEL, ERRORS},
+    f"{CAPTURE}.tokens": {MODEL, ERRORS, f"{CAPTURE}.hashing"},  # an image is hashed by parts
     f"{CAPTURE}.wire": {MODEL, GUARD, ERRORS},
     f"{CAPTURE}.decoders": {MODEL, f"{CAPTURE}.hashing", f"{CAPTURE}.tokens", ERRORS},
     f"{CAPTURE}.store": {MODEL, ERRORS, f"{CAPTURE}._version"},
