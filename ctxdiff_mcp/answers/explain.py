@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from ctxdiff_analyzers import explain as explaining
 from ctxdiff_analyzers.evictions import evictions
-from ctxdiff_analyzers.timeline import Timeline
+from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.window import Fill
 
 from ctxdiff_mcp.answers.diff import Diff, diff_answer
@@ -17,13 +17,20 @@ from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_tur
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.answers.turns import Outcome, TurnRow, outcome, turn_row
 
-ChosenBy: TypeAlias = Literal["asked", "failed", "cut_off", "tagged_block_lost", "last"]
+ChosenBy: TypeAlias = Literal[
+    "asked", "failed", "cut_off", "refused", "tagged_block_lost", "context_lost", "last"
+]
 """Why this turn: the caller named it, or it is the first that failed, whose answer was cut off or
-that lost a tagged block, or the last one because none of these happened."""
+refused, that lost a tagged block, or whose loss of context is a finding of high severity; or the
+last one because none of these happened."""
+MOST_CANDIDATES = 5
+"""Turns that are explained in search of a telling one."""
 
 ASKED: ChosenBy = "asked"
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
 """Finish reasons that say the answer ended at a token limit."""
+REFUSED = frozenset({"refusal", "content_filter", "SAFETY", "RECITATION", "PROHIBITED_CONTENT"})
+"""Finish reasons that say the provider or the model declined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def explain(
     opened = find_run(source, run, ask)
     with opened.lock:
         scope = find_scope(opened, agent, ask)
-        seq, chosen_by = suspect(scope) if turn is None else (turn, ASKED)
+        seq, chosen_by = suspect(opened.timeline, scope) if turn is None else (turn, ASKED)
         this = find_turn(opened, seq, scope)
         found = explaining.explain(opened.timeline, seq, window=window)
         return Explanation(
@@ -82,17 +89,43 @@ def explain(
         )
 
 
-def suspect(scope: Timeline) -> tuple[int, ChosenBy]:
-    """The turn that most likely broke first, and why it is suspected."""
+def suspect(run: Timeline, scope: Timeline) -> tuple[int, ChosenBy]:
+    """The turn of `scope` that most likely broke first, and why it is suspected."""
     signs: list[tuple[int, ChosenBy]] = []
     for turn in scope.turns:
-        if turn.call.error is not None:
-            signs.append((turn.seq, "failed"))
-            break
-        if turn.call.finish_reason in CUT_OFF:
-            signs.append((turn.seq, "cut_off"))
+        sign = _sign(turn)
+        if sign is not None:
+            signs.append((turn.seq, sign))
             break
     lost = evictions(scope).events
     if lost:
         signs.append((lost[0].evicted_turn, "tagged_block_lost"))
+    if not signs:
+        signs += _telling_losses(run, scope)
     return min(signs, default=(scope.turns[-1].seq, "last"), key=lambda sign: sign[0])
+
+
+def _sign(turn: Turn) -> ChosenBy | None:
+    """What a call's own record says against it."""
+    if turn.call.error is not None:
+        return "failed"
+    if turn.call.finish_reason in CUT_OFF:
+        return "cut_off"
+    return "refused" if turn.call.finish_reason in REFUSED else None
+
+
+def _telling_losses(run: Timeline, scope: Timeline) -> list[tuple[int, ChosenBy]]:
+    """The first turn of few candidates that has a finding of high severity."""
+    candidates = sorted(seq for group in scope.groups().values() for seq in _losing_turns(group))
+    for seq in candidates[:MOST_CANDIDATES]:
+        findings = explaining.explain(run, seq).findings
+        if any(finding.severity == "high" for finding in findings):
+            return [(seq, "context_lost")]
+    return []
+
+
+def _losing_turns(group: Timeline) -> list[int]:
+    """The first turns at which a block of the turn before is gone for good."""
+    last = {block: at for at, turn in enumerate(group.turns) for block in turn.inputs}
+    gone = sorted({at + 1 for at in last.values() if at + 1 < len(group.turns)})
+    return [group.turns[at].seq for at in gone[:MOST_CANDIDATES]]

@@ -165,11 +165,13 @@ class Source:
 
     def _listed(self, file: TraceFile, session: Session, siblings: Sequence[Session]) -> Listed:
         handle = file.label
+        parts: tuple[Captured, ...] = ()
         if len(siblings) > 1:
-            handle += f"#{_telling_prefix(session.id, [other.id for other in siblings])}"
+            start = _telling_prefix(session.id, [other.id for other in siblings])
+            handle, parts = f"{handle}#{start}", (Captured(file.label), Captured(start))
         number = self._handles.setdefault((file.label, session.id), len(self._handles) + 1)
         return Listed(
-            ref=RunRef(Name(Captured(handle), f"r{number}"), Captured(session.id)),
+            ref=RunRef(Name(Captured(handle), f"r{number}", parts), Captured(session.id)),
             handle=handle,
             label=file.label,
             file=file,

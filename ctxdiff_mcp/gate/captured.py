@@ -46,6 +46,8 @@ class Name:
     text: Captured
     handle: str
     """A letter and an ordinal by first appearance: `a2` an agent, `L1` a label, `r3` a run."""
+    parts: tuple[Captured, ...] = ()
+    """The names that `text` was joined from with `#`, where it was."""
 
 
 def captured(text: str | None) -> Captured | None:

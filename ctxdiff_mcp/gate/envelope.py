@@ -124,6 +124,9 @@ class Envelope:
 
     def name(self, name: Name) -> str:
         """The name where it may stand inline, otherwise its handle; a frame then spells it."""
+        parts = [raw(part) for part in name.parts]
+        if parts and not self.policy.hides_names and all(self._is_plain(part) for part in parts):
+            return "#".join(parts)
         return self._inline(name.text, name.handle)
 
     def word(self, text: Captured | None, absent: str = "unknown") -> str:
@@ -155,7 +158,7 @@ class Envelope:
         masked = self.policy.masked(plain)
         if masked != plain and self.policy.is_tag(masked):
             return masked
-        if is_inline(plain) and masked == plain:
+        if self._is_plain(plain):
             return plain
         if self.policy.hides_text:
             return handle or WITHHELD
@@ -168,6 +171,9 @@ class Envelope:
         chars = f" chars=0-{page.end}/{page.total}" if page.end < page.total else ""
         self._unspelled[handle] = Framed(f"name={handle}{chars}", page.shown)
         return handle
+
+    def _is_plain(self, name: str) -> bool:
+        return is_inline(name) and self.policy.masked(name) == name
 
     def _framed(self, piece: Piece) -> Framed:
         text = raw(piece.text)

@@ -14,6 +14,8 @@ from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
 _CHOSEN = {
     "asked": "",
     "failed": "; chosen because it is the first turn whose call failed",
+    "refused": "; chosen because it is the first turn whose answer was refused",
+    "context_lost": "; chosen because it is the first turn with a telling loss of context",
     "cut_off": "; chosen because it is the first turn whose answer was cut off",
     "tagged_block_lost": "; chosen because it is the first turn that lost a tagged block",
     "last": "; chosen because it is the last turn",
@@ -71,10 +73,9 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
     row = found.tokens
     step = "" if row.step is None else f", step {env.word(row.step)}"
     lines = [
-        (
-            f"run {env.name(found.run.name)}, turn {found.turn}, agent {agent(env, row.agent)}{step}, "
-            f"{plural(found.turns_total, 'turn')} in the run{_CHOSEN[found.chosen_by]}"
-        )
+        f"run {env.name(found.run.name)}, turn {found.turn}, agent {agent(env, row.agent)}{step}, "
+        + plural(found.turns_total, "turn")
+        + f" in the run{_CHOSEN[found.chosen_by]}"
     ]
     lines += outcome_lines(env, found.outcome)
     blocks = sum(part.blocks for part in row.labels)
@@ -103,10 +104,15 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
 
 
 def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: bool) -> None:
-    """The largest changes, as far as there is room."""
+    """The largest changes that no finding tells of, as far as there is room."""
     if found.diff is None:
         return
-    changes = [one for one in found.diff.changes if one.kind != "unchanged"]
+    told = {block.ordinal for row in found.findings for block in row.blocks}
+    changes = [
+        one
+        for one in found.diff.changes
+        if one.kind != "unchanged" and one.block.ordinal not in told
+    ]
     largest = sorted(changes, key=lambda one: one.block.tokens, reverse=True)
     for change in largest[: MOST_CHANGES[detailed]]:
         context.check()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxdiff_analyzers.window import Fill
 
-from ctxdiff_mcp.answers.tokens import Tokens, tokens
+from ctxdiff_mcp.answers.tokens import LostBlock, Tokens, tokens
 from ctxdiff_mcp.answers.turns import TurnRow
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools import lines
@@ -111,16 +111,18 @@ def _schema_lines(env: Envelope, found: Tokens) -> list[str]:
 
 
 def _lost_lines(env: Envelope, found: Tokens) -> list[str]:
-    rows = []
-    for one in found.lost[:MOST_LOST]:
-        rows.append(
-            f"lost tagged block {lines.handle(env, one.block)}: label {env.name(one.label)}, "
-            f"agent {lines.agent(env, one.agent)}, last seen turn {one.last_seen_turn}, gone at "
-            f"turn {one.evicted_turn}, {lines.tokens(one.block.tokens, one.block.exact)}"
-        )
+    rows = [_lost_line(env, one) for one in found.lost[:MOST_LOST]]
     if len(found.lost) > MOST_LOST:
         rows.append(f"{len(found.lost) - MOST_LOST:,} more tagged blocks were lost")
     return rows
+
+
+def _lost_line(env: Envelope, one: LostBlock) -> str:
+    return (
+        f"lost tagged block {lines.handle(env, one.block)}: label {env.name(one.label)}, "
+        f"agent {lines.agent(env, one.agent)}, last seen turn {one.last_seen_turn}, gone at "
+        f"turn {one.evicted_turn}, {lines.tokens(one.block.tokens, one.block.exact)}"
+    )
 
 
 def _turn_line(env: Envelope, row: TurnRow, fill: Fill | None, *, whole: bool) -> str:
@@ -148,9 +150,9 @@ TOOL = Tool(
     description=(
         "Show where an agent's tokens go: context size per turn by label (system, history, tool "
         "output, rag, schemas), the peak, what the provider billed, cost per agent, tool schemas "
-        "that are sent and never used, and tagged blocks that were lost. Ask it when a run is slow, "
-        "expensive or near the context window limit. With turn, only that turn. Counts marked ~ "
-        "are estimates. context_window adds the share of the window."
+        "that are sent and never used, tagged blocks that were lost. Ask it when a run is "
+        "slow, expensive or near the context window limit. With turn, only that turn. Counts "
+        "marked ~ are estimates. context_window adds the share of the window."
     ),
     arguments=(
         RUN,
