@@ -30,6 +30,8 @@ COSTS: frozenset[Code] = frozenset(
 GRAVITY: tuple[Severity, ...] = ("high", "medium", "low")
 FIRST: tuple[Code, ...] = ("window_pressure", "call_failed", "output_refused", "output_truncated")
 """Among equally grave ones, how the call ended."""
+LAST: tuple[Code, ...] = ("usage_missing", "dead_schemas")
+"""What holds for the whole run comes after what happened at the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Explanation:
     diff: TurnDiff | None
     """From `previous` to this turn; None for the agent's first."""
     window: Fill | None
-    """None when no window was stated."""
+    """Of the billed prompt, or of the blocks where none was billed; None without a window."""
     findings: tuple[Finding, ...]
     """Most telling first; empty for a healthy turn."""
 
@@ -71,7 +73,9 @@ def explain(
     mine = timeline.of_agent(turn.agent)
     tokens = turn_tokens(mine, turn)
     previous = mine.previous(seq)
-    fill = None if window is None else window_fill(tokens.total_tokens, window)
+    billed = tokens.usage.prompt_tokens
+    used = tokens.total_tokens if billed is None else billed
+    fill = None if window is None else window_fill(used, window)
     scene = Scene(
         timeline,
         mine,
@@ -104,6 +108,7 @@ def ranked(findings: Iterable[Finding], seq: int) -> tuple[Finding, ...]:
             findings,
             key=lambda finding: (
                 finding.code in COSTS,
+                finding.code in LAST,
                 GRAVITY.index(finding.severity),
                 finding.turn != seq,
                 FIRST.index(finding.code) if finding.code in FIRST else len(FIRST),

@@ -86,10 +86,13 @@ def retried(scene: Scene) -> Iterator[Finding]:
 
 
 def other_model(scene: Scene) -> Iterator[Finding]:
-    """Another model than the agent's previous call asked for."""
+    """Another model than at the agent's previous call: asked for, or behind the same name."""
     if scene.previous is None:
         return
-    before, now = (_model(turn) for turn in (scene.previous, scene.turn))
+    old, new = scene.previous, scene.turn
+    before, now = _model(old), _model(new)
+    if before == now:
+        before, now = old.call.response_model, new.call.response_model
     if before is not None and now is not None and before != now:
         yield scene.finding(
             "model_changed",

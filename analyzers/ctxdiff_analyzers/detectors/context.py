@@ -52,7 +52,7 @@ def tagged_losses(scene: Scene) -> Iterator[Finding]:
 
 def losses(scene: Scene) -> Iterator[Finding]:
     """Untagged messages of the previous turn that are gone and do not come back."""
-    if scene.previous is None or not scene.matching.gone:
+    if scene.previous is None or not scene.matching.gone or scene.stands_alone():
         return
     inputs = scene.previous.inputs
     last = last_seen(scene.mine)
@@ -66,9 +66,9 @@ def losses(scene: Scene) -> Iterator[Finding]:
         and scene.old_block(i).content_hash not in told
         and not is_marker(scene.mine, inputs[i])
     ]
-    kept = _kept_conversation(scene)
-    if not gone or (not kept and len(gone) <= 2):
-        return  # a call of its own each time has no history to lose
+    kept = scene.kept_conversation()
+    if not gone:
+        return
     gone_blocks = sorted((scene.old_block(i) for i in gone), key=lambda block: -block.token_count)
     tokens, method = tokens_of(gone_blocks)
     cause = _cause_of_loss(scene, gone, kept)
@@ -164,12 +164,6 @@ def insertions(scene: Scene) -> Iterator[Finding]:
             tokens_method=method,
             next=scene.to_diff(),
         )
-
-
-def _kept_conversation(scene: Scene) -> list[int]:
-    """Old indices of what was said and is still there, edited or not."""
-    pairs = (*scene.matching.same, *scene.matching.edited)
-    return [i for i, _ in pairs if is_conversation(scene.old_block(i))]
 
 
 def _cause_of_loss(scene: Scene, gone: list[int], kept: list[int]) -> str:

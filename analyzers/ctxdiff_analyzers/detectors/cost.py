@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 
-from ctxdiff_analyzers.counts import EXACT, total_tokens, turn_totals
+from ctxdiff_analyzers.counts import EXACT, is_approximate, total_tokens, turn_totals
 from ctxdiff_analyzers.detectors.edits import edit
-from ctxdiff_analyzers.detectors.scene import Scene, excerpt, tokens_of
+from ctxdiff_analyzers.detectors.scene import PROMPT_ROLES, Scene, excerpt, tokens_of
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
 from ctxdiff_analyzers.prefix import Break
 from ctxdiff_analyzers.schemas import schema_use
@@ -40,8 +40,9 @@ def window(scene: Scene) -> Iterator[Finding]:
     fill = scene.window
     if not refused and (fill is None or not fill.alarm):
         return
-    tokens = total_tokens(scene.mine, scene.turn)
-    exact = all(scene.mine.blocks[block].token_method == EXACT for block in scene.turn.inputs)
+    billed = scene.turn.usage.prompt_tokens
+    tokens = total_tokens(scene.mine, scene.turn) if billed is None else billed
+    exact = billed is not None or not is_approximate(scene.mine, scene.turn)
     counts = [("tokens", tokens)]
     if fill is not None:
         counts += [("window", fill.window), ("percent", int(fill.pct))]
@@ -90,6 +91,9 @@ def cache(scene: Scene) -> Iterator[Finding]:
     """The previous turn is no longer a prefix of this one, by position."""
     found, previous = scene.prefix_break, scene.previous
     if found is None or previous is None or _still_read(previous, scene.turn):
+        return
+    in_prompt = found.culprit_role in PROMPT_ROLES
+    if scene.stands_alone() and not in_prompt:
         return
     # What had been sent before and cannot be read from a cache any more.
     lost = total_tokens(scene.mine, previous) - found.stable_tokens
@@ -188,7 +192,7 @@ def _cause_of_break(scene: Scene, found: Break) -> str | None:
             return None
         old = scene.mine.text_of(found.content_hash_before)
         return edit(old, scene.mine.text_of(found.content_hash)).cause
-    in_prompt = found.culprit_role in ("system", "developer")
+    in_prompt = found.culprit_role in PROMPT_ROLES
     return {
         "added": "system_replaced" if in_prompt else "item_inserted_in_prefix",
         "evicted": "system_prompt_missing" if in_prompt else "evicted_block",

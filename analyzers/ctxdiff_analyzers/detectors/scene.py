@@ -19,6 +19,8 @@ EXCERPT = 160
 """Code points of recorded text in an excerpt, at most."""
 LISTED = 10
 """Blocks or names that one finding lists, at most."""
+FRESH = 2
+"""Messages up to which a turn whose successor shares none of them is a question of its own."""
 PROMPT_ROLES = frozenset(("system", "developer"))
 
 
@@ -56,6 +58,18 @@ class Scene:
         if self.previous is None:
             return None
         return NextCall("ctxdiff_diff", (("turn_a", self.previous.seq), ("turn_b", self.turn.seq)))
+
+    def kept_conversation(self) -> list[int]:
+        """Old indices of what was said in the previous turn and still is, edited or not."""
+        pairs = (*self.matching.same, *self.matching.edited)
+        return [i for i, _ in pairs if is_conversation(self.old_block(i))]
+
+    def stands_alone(self) -> bool:
+        """True for an agent whose calls have no history: nothing said before is said again."""
+        if self.previous is None or self.kept_conversation():
+            return self.previous is None
+        said = [i for i in range(len(self.previous.inputs)) if is_conversation(self.old_block(i))]
+        return len(said) <= FRESH
 
     def finding(self, code: Any, severity: Any, **fields: Any) -> Finding:
         """A measured finding about this turn, unless `fields` say otherwise."""
