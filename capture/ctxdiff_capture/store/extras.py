@@ -155,18 +155,38 @@ def _attempt_row(attempt: Attempt) -> Json:
 
 def _attempt(row: Json) -> Attempt:
     number, started_at, latency_ms, status, failed = row
-    error = CallError(*failed) if failed is not None else None
-    return Attempt(number, started_at, latency_ms, status, error)
+    error = None
+    if failed is not None:
+        kind, message, error_status = failed
+        error = CallError(_is(kind, str), _or_none(message, str), _or_none(error_status, int))
+    return Attempt(
+        _is(number, int),
+        _is(started_at, str),
+        _or_none(latency_ms, int),
+        _or_none(status, int),
+        error,
+    )
 
 
 def _tag(row: Json) -> Tag:
     label, body = row
-    return Tag(label, body)
+    return Tag(_is(label, str), _is(body, str))
 
 
 def _marker(row: Json) -> Marker:
     position, path, ttl = row
-    return Marker(position, path, ttl)
+    return Marker(_or_none(position, int), _is(path, str), _or_none(ttl, str))
+
+
+def _is(value: Json, kind: type[T]) -> T:
+    """`value`, or TypeError when it is of another kind."""
+    if type(value) is not kind:
+        raise TypeError(value)
+    return value
+
+
+def _or_none(value: Json, kind: type[T]) -> T | None:
+    return None if value is None else _is(value, kind)
 
 
 def _list_or_none(rows: list[Json]) -> str | None:
