@@ -8,8 +8,9 @@ from typing import Any
 from ctxdiff_capture.errors import SelectionError
 
 from ctxdiff_mcp.answers.block import BlockText, Placed, TurnBlocks, block, turn_blocks
+from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.output import write_json, write_lines
-from ctxdiff_mcp.cli.select import add_common, add_turn, selected, whole_number
+from ctxdiff_mcp.cli.select import add_common, add_turn, selected
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.text.block import block_lines, turn_block_lines
 

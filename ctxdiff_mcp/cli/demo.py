@@ -24,8 +24,8 @@ from ctxdiff_mcp.text.shown import shown
 NAME = "ctxdiff-demo"
 
 CONFIGURATION = (
-    "Claude Code:  claude mcp add ctxdiff -- ctxdiff-mcp",
-    'Cursor:       {"mcpServers": {"ctxdiff": {"command": "ctxdiff-mcp"}}}   in .cursor/mcp.json',
+    "Claude Code:  claude mcp add ctxdiff -- ctxdiff-mcp serve",
+    'Cursor:       {"mcpServers": {"ctxdiff": {"command": "ctxdiff-mcp", "args": ["serve"]}}}',
 )
 
 
@@ -68,10 +68,11 @@ def report(how: str, answer: str, args: argparse.Namespace) -> None:
             Line("The letter they wrote states 75 °C where a bulletin they had read allows 55 °C."),
             Line(f"The server was started on the recording and asked: {question}"),
             Line(""),
-            *(Line(shown(line)) for line in answer.splitlines()),
+            *map(Line, answer.splitlines()),  # the gate has cleaned and framed it
             Line(""),
             Line("Ask the same of your own agent. Configure the server once:"),
             *(Line(f"  {line}") for line in CONFIGURATION),
+            Line("  (Cursor reads it from .cursor/mcp.json in the project)", "dim"),
         ]
     )
     if args.out:

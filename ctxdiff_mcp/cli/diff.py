@@ -11,8 +11,9 @@ from ctxdiff_capture.errors import SelectionError
 
 from ctxdiff_mcp.answers.diff import Change, Diff, diff
 from ctxdiff_mcp.answers.select import find_agent, find_run, find_scope, find_turn
+from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.output import write_json, write_lines
-from ctxdiff_mcp.cli.select import Selected, add_common, selected, whole_number
+from ctxdiff_mcp.cli.select import Selected, add_common, selected
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.text.diff import diff_lines
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +12,10 @@ from ctxdiff_capture.store.config import ENVIRONMENT_VARIABLE, SUFFIX, Destinati
 from ctxdiff_capture.store.open import open_reader
 
 from ctxdiff_mcp.answers.source import Listed, Source
+from ctxdiff_mcp.cli.numbers import WHOLE, whole_number
 from ctxdiff_mcp.text.shown import shown
 
 WINDOW_VARIABLE = "CTXDIFF_CONTEXT_WINDOW"
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +24,6 @@ class Selected:
 
     source: Source
     run: str
-
-
-def whole_number(text: str) -> int:
-    """An integer in ASCII digits; for argparse."""
-    if not _WHOLE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}")
-    return int(text)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +68,7 @@ def stated_window(args: argparse.Namespace) -> int | None:
     text = os.environ.get(WINDOW_VARIABLE, "").strip()
     if window is None and text:
         named = WINDOW_VARIABLE
-        if not _WHOLE.fullmatch(text):
+        if not WHOLE.fullmatch(text):
             raise SelectionError(f"{named} is no whole number", remedy="give tokens, as 200000")
         window = int(text)
     if window is not None and window <= 0:

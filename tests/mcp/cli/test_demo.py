@@ -89,7 +89,9 @@ def test_the_tap_and_the_import_of_the_log_record_the_same_blocks(
 
 def test_the_bulletin_is_in_every_turn_of_the_researcher_but_the_broken_one(demo: Path) -> None:
     lines = [json.loads(line) for line in LOG.read_text(encoding="utf-8").splitlines()]
-    having = [n for n, line in enumerate(lines, 1) if BULLETIN in json.dumps(line, ensure_ascii=False)]
+    having = [
+        n for n, line in enumerate(lines, 1) if BULLETIN in json.dumps(line, ensure_ascii=False)
+    ]
     assert having == [2, 4, 5, 7]
     assert lines[BROKEN_TURN - 1]["agent"] == "researcher"
     assert "55" not in json.dumps(lines[BROKEN_TURN - 1])
@@ -106,7 +108,7 @@ def test_the_demo_tells_why_turn_8_broke(
     assert ("on the wire" in done.out) == (sdk == "present")
     assert "context_evicted" in done.out
     assert "SB-2041" in done.out
-    assert "claude mcp add ctxdiff -- ctxdiff-mcp" in done.out
+    assert "claude mcp add ctxdiff -- ctxdiff-mcp serve" in done.out
     assert '"mcpServers"' in done.out
     assert list(Path.cwd().iterdir()) == []
 
@@ -125,4 +127,3 @@ def test_the_demo_in_json_gives_the_answer_as_one_object(ctxdiff: Cli) -> None:
     answer = json.loads(ctxdiff("demo", "--json").out)
     assert answer["turn"] == BROKEN_TURN
     assert "context_evicted" in answer["answer"]
-

@@ -61,7 +61,9 @@ def test_a_side_takes_its_own_turn_or_the_one_in_its_place(
 
 
 def test_two_turns_of_a_session_are_compared(ctxdiff: Cli, demo: Path) -> None:
-    answer = json.loads(ctxdiff("diff", "--project", demo, "--turn", "7", "--turn", "8", "--json").out)
+    answer = json.loads(
+        ctxdiff("diff", "--project", demo, "--turn", "7", "--turn", "8", "--json").out
+    )
     assert (answer["seq_old"], answer["seq_new"]) == (7, 8)
     assert answer["agent_old"] == answer["agent_new"] == "researcher"
     kinds = [entry["kind"] for entry in answer["entries"]]
@@ -71,14 +73,14 @@ def test_two_turns_of_a_session_are_compared(ctxdiff: Cli, demo: Path) -> None:
     assert answer["net_tokens"] == answer["tokens_added"] - answer["tokens_evicted"]
 
 
-def test_a_modified_block_carries_its_earlier_form_and_the_edit(
-    ctxdiff: Cli, trace: Trace
-) -> None:
+def test_a_modified_block_carries_its_earlier_form_and_the_edit(ctxdiff: Cli, trace: Trace) -> None:
     path = trace(
         {"messages": [("system", "price is 10 EUR"), ("user", "hi")]},
         {"messages": [("system", "price is 12 EUR"), ("user", "hi")]},
     )
-    answer = json.loads(ctxdiff("diff", "--project", path, "--turn", "1", "--turn", "2", "--json").out)
+    answer = json.loads(
+        ctxdiff("diff", "--project", path, "--turn", "1", "--turn", "2", "--json").out
+    )
     (entry,) = (entry for entry in answer["entries"] if entry["kind"] == "modified")
     assert (entry["position_old"], entry["position_new"]) == (0, 0)
     assert entry["block"]["text"] == "price is 12 EUR"
@@ -97,7 +99,9 @@ def test_two_sessions_are_compared_with_a_turn_each(
     ctxdiff: Cli, sessions: tuple[Path, str, str]
 ) -> None:
     path, old, new = sessions
-    done = ctxdiff("diff", "--project", path, "--session", f"{old[:9]}:2", "--session", f"{new[:9]}:1")
+    done = ctxdiff(
+        "diff", "--project", path, "--session", f"{old[:9]}:2", "--session", f"{new[:9]}:1"
+    )
     assert done.status == 0
     assert done.out.splitlines()[0] == (
         f"── {old[:12]} · ann · turn 2  →  {new[:12]} · ann · turn 1 ──"

@@ -35,7 +35,10 @@ def log(ctxdiff: Cli) -> Path:
 def test_a_bad_line_is_named_and_the_good_ones_are_written(ctxdiff: Cli, log: Path) -> None:
     done = ctxdiff("import", log)
     assert done.status == 1
-    assert [text.split(": ")[0] for text in done.err.splitlines()] == ["calls.jsonl:2", "calls.jsonl:4"]
+    assert [text.split(": ")[0] for text in done.err.splitlines()] == [
+        "calls.jsonl:2",
+        "calls.jsonl:4",
+    ]
     assert done.out == "2 calls, 1 sessions, 2 bad lines → calls.ctrace\n"
     assert "turns=2" in ctxdiff("runs").out
 

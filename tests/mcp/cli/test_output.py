@@ -24,7 +24,18 @@ Cli = Callable[..., Any]
 Trace = Callable[..., Path]
 
 HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\u202ec\u200bd\x9be\x7ff\rg\U000e0041h\ud800i\u2028j"
-ACTING = {"\x1b", "\x07", "\u202e", "\u200b", "\x9b", "\x7f", "\r", "\U000e0041", "\ud800", "\u2028"}
+ACTING = {
+    "\x1b",
+    "\x07",
+    "\u202e",
+    "\u200b",
+    "\x9b",
+    "\x7f",
+    "\r",
+    "\U000e0041",
+    "\ud800",
+    "\u2028",
+}
 
 
 def hostile_trace(trace: Trace) -> Path:
@@ -34,7 +45,11 @@ def hostile_trace(trace: Trace) -> Path:
     error = {"type": f"E{HOSTILE}", "message": HOSTILE, "status": 429}
     return trace(
         {"messages": [("system", f"one {HOSTILE}"), ("user", HOSTILE)], **more},
-        {"messages": [("system", f"two {HOSTILE}"), (f"r{HOSTILE}", HOSTILE)], **more, "error": error},
+        {
+            "messages": [("system", f"two {HOSTILE}"), (f"r{HOSTILE}", HOSTILE)],
+            **more,
+            "error": error,
+        },
     )
 
 

@@ -26,7 +26,10 @@ def two_sessions(trace: Trace) -> Path:
 
 
 def session_ids(ctxdiff: Cli, path: Path) -> list[str]:
-    return [run["session_id"] for run in json.loads(ctxdiff("runs", "--project", path, "--json").out)["runs"]]
+    return [
+        run["session_id"]
+        for run in json.loads(ctxdiff("runs", "--project", path, "--json").out)["runs"]
+    ]
 
 
 def test_without_flags_the_newest_trace_of_the_folder_is_asked(ctxdiff: Cli, trace: Trace) -> None:
@@ -109,7 +112,9 @@ def test_several_sessions_are_listed_when_none_is_named(ctxdiff: Cli, trace: Tra
 def test_a_session_is_named_by_any_unambiguous_start(ctxdiff: Cli, trace: Trace) -> None:
     path = two_sessions(trace)
     for session in session_ids(ctxdiff, path):
-        answer = json.loads(ctxdiff("tokens", "--project", path, "--session", session[:9], "--json").out)
+        answer = json.loads(
+            ctxdiff("tokens", "--project", path, "--session", session[:9], "--json").out
+        )
         assert answer["session_id"] == session
 
 
@@ -175,13 +180,15 @@ def test_the_window_comes_from_the_flag_then_the_environment(
     if variable is not None:
         monkeypatch.setenv("CTXDIFF_CONTEXT_WINDOW", variable)
     flags = ["--context-window", flag] if flag else []
-    (turn,) = json.loads(
-        ctxdiff("tokens", "--project", demo, "--turn", "1", "--json", *flags).out
-    )["turns"]
+    (turn,) = json.loads(ctxdiff("tokens", "--project", demo, "--turn", "1", "--json", *flags).out)[
+        "turns"
+    ]
     assert (turn["window"] and turn["window"]["window"]) == window
 
 
-@pytest.mark.parametrize(("flag", "variable"), [("0", None), ("-5", None), (None, "0"), (None, "big")])
+@pytest.mark.parametrize(
+    ("flag", "variable"), [("0", None), ("-5", None), (None, "0"), (None, "big")]
+)
 def test_a_window_that_is_none_is_refused_before_anything_is_opened(
     ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch, flag: str | None, variable: str | None
 ) -> None:

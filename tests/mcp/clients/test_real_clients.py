@@ -45,7 +45,7 @@ def test_the_inspector_calls_a_tool_in_an_empty_project(client: Client, era: str
 
 
 def test_claude_code_connects_to_the_server_that_was_added(client: Client) -> None:
-    added = client("claude", "mcp", "add", "ctxdiff", "-s", "local", "--", "ctxdiff-mcp")
+    added = client(*["claude", "mcp", "add", "ctxdiff", "--", "ctxdiff-mcp", "serve"])
     assert added.returncode == 0, added.stdout + added.stderr
     (line,) = (
         text for text in client("claude", "mcp", "list").stdout.splitlines() if "ctxdiff" in text

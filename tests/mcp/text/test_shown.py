@@ -68,7 +68,10 @@ def test_an_edit_shows_what_was_left_out() -> None:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (NextCall("ctxdiff_diff", (("turn_a", 7), ("turn_b", 8))), "ctxdiff-mcp diff --turn 7 --turn 8"),
+        (
+            NextCall("ctxdiff_diff", (("turn_a", 7), ("turn_b", 8))),
+            "ctxdiff-mcp diff --turn 7 --turn 8",
+        ),
         (NextCall("ctxdiff_block", (("content_hash", "9c1e44aa"),)), "ctxdiff-mcp block 9c1e44aa"),
         (NextCall("ctxdiff_tokens", (("turn", 8),)), "ctxdiff-mcp tokens --turn 8"),
         (

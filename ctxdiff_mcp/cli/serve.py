@@ -1,0 +1,49 @@
+"""`ctxdiff-mcp serve`: the MCP server, on stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ctxdiff_capture.errors import SelectionError
+
+from ctxdiff_mcp.cli.numbers import whole_number
+from ctxdiff_mcp.server import serve
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which traces are served, and how much may leave."""
+    parser.add_argument(
+        "--runs-dir",
+        type=Path,
+        metavar="DIR",
+        help="serve the traces below this folder; else CTXDIFF_STORE, else the opened project",
+    )
+    parser.add_argument(
+        "--redact",
+        nargs="?",
+        const="all",
+        default="off",
+        choices=["all", "text"],
+        help="withhold every recorded word; `text` lets short plain names out",
+    )
+    parser.add_argument(
+        "--max-bytes", type=whole_number, metavar="N", help="of an answer by default (8000)"
+    )
+    parser.add_argument(
+        "--max-bytes-ever", type=whole_number, metavar="N", help="of an answer (20000)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until stdin ends.
+
+    Raises:
+        SelectionError: a limit is out of range, or the environment's store cannot be served.
+    """
+    folder = args.runs_dir.expanduser() if args.runs_dir else None
+    try:
+        serve(folder, args.redact, default_cap=args.max_bytes, hard_cap=args.max_bytes_ever)
+    except ValueError as problem:
+        raise SelectionError(str(problem), remedy="leave --max-bytes out") from None
+    return 0
