@@ -28,13 +28,13 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     """The call that `exchange` was. See `decoders.decode`."""
     maker = BlockMaker(count, exchange.provider or "anthropic", "anthropic")
     memory = memory_of(count)
+    known_for = f"anthropic.messages {exchange.provider}"
     body = read_body(exchange.request, _CONTENT, memory.lists)
 
     def made(kind: str, index: int, element: Element) -> Made:
         path = f"/{kind}/{index}"
-        key = (f"anthropic.messages {exchange.provider}", path, element.raw)
         work = {"system": _system_entry, "tools": _tool, "messages": _message}[kind]
-        return memory.get(key, lambda: work(maker, element.value, path))
+        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
 
     elements = [
         made(kind, index, element)

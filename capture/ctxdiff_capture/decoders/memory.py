@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from threading import Lock
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -13,8 +14,10 @@ from ctxdiff_capture.decoders.seen import SeenLists
 from ctxdiff_capture.model import Placement
 from ctxdiff_capture.tokens.counter import Counter
 
-MOST_CHARACTERS = 32_000_000
-"""Raw JSON remembered per counter; the oldest leaves first."""
+MOST_CHARACTERS = 16_000_000
+"""JSON and texts remembered per counter; the oldest leaves first."""
+_LONG = 4_096
+"""Characters of JSON from which an element is known by its digest: pictures are long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +29,25 @@ class Made:
     """Index into `placements`, with paths from the body's root."""
 
 
-Key: TypeAlias = tuple[str, str, str]
-"""Provider, path of the element, its raw JSON."""
+_Key: TypeAlias = tuple[str, str, str | bytes]
 
 
 class Memory:
     """Elements already worked out. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._made: dict[Key, Made] = {}
+        self._made: dict[_Key, Made] = {}
         self._characters = 0
         self._lock = Lock()
         self.lists = SeenLists()
         """What the last bodies held."""
 
-    def get(self, key: Key, make: Callable[[], Made]) -> Made:
-        """What is remembered under `key`, else what `make` gives."""
+    def get(self, provider: str, path: str, raw: str, make: Callable[[], Made]) -> Made:
+        """What the element `raw` at `path` became, remembered or else made now."""
+        known_by = (
+            raw if len(raw) < _LONG else sha256(raw.encode("utf-8", "surrogatepass")).digest()
+        )
+        key = (provider, path, known_by)
         known = self._made.get(key)
         if known is not None:
             return known
@@ -49,12 +55,15 @@ class Memory:
         with self._lock:
             if key not in self._made:
                 self._made[key] = made
-                self._characters += len(key[2])
+                self._characters += _weight(key, made)
             while self._characters > MOST_CHARACTERS:
                 oldest = next(iter(self._made))
-                del self._made[oldest]
-                self._characters -= len(oldest[2])
+                self._characters -= _weight(oldest, self._made.pop(oldest))
         return made
+
+
+def _weight(key: _Key, made: Made) -> int:
+    return len(key[2]) + sum(len(placement.block.text) for placement in made.placements)
 
 
 _memories: WeakKeyDictionary[Counter, Memory] = WeakKeyDictionary()

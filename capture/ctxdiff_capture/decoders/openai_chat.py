@@ -27,13 +27,13 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     """The call that `exchange` was. See `decoders.decode`."""
     maker = BlockMaker(count, exchange.provider or "openai", "openai")
     memory = memory_of(count)
+    known_for = f"openai.chat {exchange.provider}"
     body = read_body(exchange.request, _CONTENT, memory.lists)
 
     def made(kind: str, index: int, element: Element) -> Made:
         path = f"/{kind}/{index}"
-        key = (f"openai.chat {exchange.provider}", path, element.raw)
         work = _tool if kind == "tools" else _message
-        return memory.get(key, lambda: work(maker, element.value, path))
+        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
 
     answer = read_answer(exchange, _FOLD)
     return call_of(

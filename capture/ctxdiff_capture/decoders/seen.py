@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ctxdiff_capture.model import Json
 
-_LISTS = 16
+_LISTS = 8
 """Conversations and tool lists that are remembered; more agents than this take turns."""
-_LONGEST = 8_000_000
+_LONGEST = 2_000_000
 """Characters of a list that is remembered."""
 
 
