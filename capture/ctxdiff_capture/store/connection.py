@@ -21,6 +21,9 @@ from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TraceNotFou
 MAGIC = b"SQLite format 3\x00"
 """Source: https://www.sqlite.org/fileformat.html, section 1.3."""
 
+_DEFENCES = ("trusted_schema = off", "cell_size_check = on", "mmap_size = 0", "query_only = on")
+"""Source: https://www.sqlite.org/security.html, section 1.2."""
+
 _COPY_ATTEMPTS = 20
 _COPY_PAUSE_SECONDS = 0.02
 _WAL_HEADER_BYTES = 32
@@ -135,19 +138,20 @@ def _connected(path: Path, *, immutable: bool) -> sqlite3.Connection:
     """A connection that cannot write and trusts nothing the file says."""
     # A private copy is opened for writing, as reading a log needs its index beside it.
     mode = "mode=ro&immutable=1" if immutable else "mode=rw"
-    connection = sqlite3.connect(
-        f"file:{quote(os.fspath(path))}?{mode}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    for pragma in (
-        "trusted_schema = off",
-        "cell_size_check = on",
-        "mmap_size = 0",
-        "query_only = on",
-    ):
-        connection.execute(f"pragma {pragma}")
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(os.fspath(path))}?{mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+    except sqlite3.Error:
+        # The file was read a moment ago; SQLite takes no path of more than some 500 bytes.
+        raise StoreError(
+            f"SQLite cannot open {path}", remedy="move it to a folder with a shorter path"
+        ) from None
+    for setting in _DEFENCES:
+        connection.execute(f"pragma {setting}")
     return connection
 
 

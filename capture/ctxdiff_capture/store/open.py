@@ -41,7 +41,7 @@ def create_session(
 
 
 def open_reader(
-    source: str | os.PathLike[str] | Destination, *, seconds_per_question: float = 5.0
+    source: str | os.PathLike[str] | Destination, *, seconds_per_question: float = 4.0
 ) -> TraceReader:
     """Open a trace for reading. No byte on disk changes and no file appears beside it.
 

@@ -31,13 +31,22 @@ def chunks(content_hashes: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
         yield ", ".join("?" * len(part)), part
 
 
-def read_sessions(connection: sqlite3.Connection, layout: Layout) -> list[Session]:
-    """All sessions in stored order."""
-    counts = dict(connection.execute("select run_id, count(*) from call group by run_id"))
-    agents = _agents(connection) if layout.has_labels else {}
+def read_sessions(
+    connection: sqlite3.Connection, layout: Layout, session_id: str | None = None
+) -> list[Session]:
+    """All sessions in stored order, or the one of that id."""
+    if session_id is not None and not _is_bindable(session_id):
+        return []
+    values = () if session_id is None else (session_id,)
+    where, which = ("where run_id = ?", "where id = ?") if values else ("", "")
+    counts = dict(
+        connection.execute(f"select run_id, count(*) from call {where} group by run_id", values)  # noqa: S608 - fixed text of ours
+    )
+    agents = _agents(connection, where, values) if layout.has_labels else {}
     rows = connection.execute(
-        "select id, project, started_at, provider, models, ctxdiff_version, schema_version"
-        " from run order by rowid"
+        "select id, project, started_at, provider, models, ctxdiff_version, schema_version"  # noqa: S608 - as above
+        f" from run {which} order by rowid",
+        values,
     )
     return [
         Session(
@@ -55,13 +64,16 @@ def read_sessions(connection: sqlite3.Connection, layout: Layout) -> list[Sessio
     ]
 
 
-def _agents(connection: sqlite3.Connection) -> dict[object, dict[str, None]]:
+def _agents(
+    connection: sqlite3.Connection, where: str, values: tuple[str, ...]
+) -> dict[object, dict[str, None]]:
     """Session to its named agents in order of first appearance."""
     found: dict[object, dict[str, None]] = defaultdict(dict)
-    for run_id, agent, _ in connection.execute(
-        "select run_id, agent, min(seq) as first from call where agent is not null"
-        " group by run_id, agent order by first"
-    ):
+    query = (
+        f"select run_id, agent, min(seq) as first from call {where}"  # noqa: S608 - fixed text of ours
+        " group by run_id, agent having agent is not null order by first"
+    )
+    for run_id, agent, _ in connection.execute(query, values):
         found[run_id][text(agent)] = None
     return found
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 class SQLiteReader:
     """Read access to a file. Meets `base.TraceReader`; see `open.open_reader`."""
 
-    def __init__(self, path: Path, *, seconds_per_question: float = 5.0) -> None:
+    def __init__(self, path: Path, *, seconds_per_question: float = 4.0) -> None:
         self._path = path
         self._seconds = seconds_per_question
         self._deadline = 0.0
@@ -196,9 +196,8 @@ class SQLiteReader:
         return {reason: n for reason, n in rows if isinstance(reason, str) and type(n) is int}
 
     def _session(self, session_id: str) -> Session:
-        for session in read_sessions(self._connection, self._layout):
-            if session.id == session_id:
-                return session
+        for session in read_sessions(self._connection, self._layout, session_id):
+            return session
         raise TraceNotFound(
             f"no session {session_id!r} in {self._path}",
             remedy="list the sessions to see their ids",

@@ -71,6 +71,14 @@ def test_a_folder_and_a_pipe_are_no_trace(tmp_path: Path) -> None:
             open_reader(path)
 
 
+def test_a_path_too_long_for_sqlite_is_told(trace: Path, tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["folder" * 10] * 10)
+    deep.mkdir(parents=True)
+    shutil.copy(trace, deep)
+    with pytest.raises(StoreError, match="shorter path"):
+        open_reader(deep / trace.name)
+
+
 def test_a_trace_without_sessions_says_so(trace: Path) -> None:
     change(trace, "delete from run")
     with pytest.raises(EmptyTrace):
