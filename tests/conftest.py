@@ -13,8 +13,13 @@ from typing import Any
 
 import pytest
 from ctxdiff_capture import guard
+from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# A busy machine is no fault of the code, so no example is timed.
+settings.register_profile("ctxdiff", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ctxdiff")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

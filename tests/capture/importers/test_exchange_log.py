@@ -1,6 +1,7 @@
 """An exchange log becomes a trace, line by line."""
 
 import json
+from contextlib import ExitStack
 
 import pytest
 from ctxdiff_capture.errors import ImportFailed
@@ -47,11 +48,16 @@ def log(tmp_path):
 
 @pytest.fixture
 def imported(log, tmp_path):
-    def run(*lines):
-        target = tmp_path / "run.ctrace"
-        return import_log(log(*lines), target), open_reader(target)
+    with ExitStack() as at_end:
 
-    return run
+        def run(*lines):
+            target = tmp_path / "run.ctrace"
+            report = import_log(log(*lines), target)
+            reader = open_reader(target)
+            at_end.callback(reader.close)
+            return report, reader
+
+        yield run
 
 
 def test_a_line_is_read_whole(log):
