@@ -21,6 +21,8 @@ _Answer = TypeVar("_Answer")
 EXACT: TokenMethod = "tiktoken"
 MAX_TEXT_CHARS = 32_000_000
 """Texts kept in memory per run, in code points."""
+BATCH_BLOCKS, BATCH_TOKENS = 256, 50_000
+"""Texts fetched at once, at most."""
 
 
 class OpenRun:
@@ -130,7 +132,8 @@ class OpenRun:
         """
         with self.lock:
             if content_hash not in self._texts:
-                found = self._ask(lambda reader: reader.texts([content_hash]))
+                wanted = self._with_neighbours(self._index[content_hash])
+                found = self._ask(lambda reader: reader.texts(wanted))
                 self._keep(found)
                 return found[content_hash]
             return self._texts[content_hash]
@@ -160,6 +163,17 @@ class OpenRun:
     def _ask(self, question: Callable[[TraceReader], _Answer]) -> _Answer:
         with self.lock:
             return question(self._reader)
+
+    def _with_neighbours(self, at: int) -> list[str]:
+        """The block's hash and those of the next blocks: who asks for one often asks on."""
+        wanted = []
+        tokens = 0
+        for block in self.recording.blocks[at : at + BATCH_BLOCKS]:
+            tokens += block.token_count
+            if wanted and (tokens > BATCH_TOKENS or block.content_hash in self._texts):
+                break
+            wanted.append(block.content_hash)
+        return wanted
 
     def _keep(self, found: dict[str, str]) -> None:
         size = sum(map(len, found.values()))

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxdiff_mcp.gate.secrets import SecretTags, secret_spans
+
+KEY = "AKIA" + "IOSFODNN7EXAMPLE"
+OPENAI = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"key={KEY};", "key=[secret:aws-key#1];"),
+        (f"use {OPENAI} now", "use [secret:openai-key#1] now"),
+        ("x-api-key: sk-ant-" + "api03-" + "Z" * 30, "x-api-key: [secret:anthropic-key#1]"),
+        (
+            "Authorization: Bearer " + "tok_" + "9" * 24,
+            "Authorization: Bearer [secret:bearer-token#1]",
+        ),
+        ("postgresql://me:hunter2@db/app", "postgresql://me:[secret:password#1]@db/app"),
+        ("ghp_" + "A" * 36, "[secret:github-token#1]"),
+        ("AIza" + "b" * 35, "[secret:google-key#1]"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc=\n-----END RSA PRIVATE KEY-----\nafter",
+            "[secret:private-key#1]\nafter",
+        ),
+        ("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK", "[secret:jwt#1]"),
+    ],
+)
+def test_a_credential_is_shown_as_its_kind(text: str, shown: str) -> None:
+    assert SecretTags().masked(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a risk-free task-force", "https://example.org/a:b@c", "sk-learn and sk-1", "Bearer of news"],
+)
+def test_ordinary_words_are_no_credentials(text: str) -> None:
+    assert secret_spans(text) == []
+
+
+def test_the_same_value_keeps_its_tag_and_another_gets_the_next() -> None:
+    tags = SecretTags()
+    other = KEY[:-1] + "F"
+    assert tags.masked(f"{KEY} {other} {KEY}") == (
+        "[secret:aws-key#1] [secret:aws-key#2] [secret:aws-key#1]"
+    )
+
+
+@given(
+    st.lists(st.sampled_from([KEY, OPENAI, "Bearer " + "x" * 20, "://a:b@", "eyJ", " ", "word"]))
+)
+def test_spans_are_ascending_and_do_not_overlap(parts: list[str]) -> None:
+    spans = secret_spans(" ".join(parts))
+    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
