@@ -20,11 +20,6 @@ class Scope:
             "ctxdiff_tags", default=()
         )
 
-    @property
-    def step(self) -> str | None:
-        """The step in force here."""
-        return self._step.get()
-
     def mark(self, step: Json) -> None:
         """Set the step from here on; None clears it."""
         self._step.set(name_of(step))
@@ -49,18 +44,19 @@ class Scope:
             unused = tuple(cell for cell in self._tags.get() if cell)
             self._tags.set((*unused, [tags]))
 
-    def take_tags(self) -> tuple[Tag, ...]:
-        """The pending tags in the order in which they were made; they are pending no more."""
+    def take(self) -> tuple[str | None, tuple[Tag, ...]]:
+        """The step, and the pending tags in their order; the tags are pending no more."""
         cells = self._tags.get()
+        step = self._step.get()
         if not cells:
-            return ()
+            return step, ()
         self._tags.set(())
         taken: list[Tag] = []
         for cell in cells:
             # One atomic step: of two calls at once, one gets the tags.
             with suppress(IndexError):
                 taken += cell.pop()
-        return tuple(taken)
+        return step, tuple(taken)
 
 
 def name_of(value: Json) -> str | None:

@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -17,7 +18,7 @@ from ctxdiff_capture.model import Call, Exchange, Json
 from ctxdiff_capture.recorder import exits
 from ctxdiff_capture.recorder.redact import Redact, redacted
 from ctxdiff_capture.recorder.scope import Scope, name_of
-from ctxdiff_capture.recorder.writer import Job, Writer
+from ctxdiff_capture.recorder.writer import Writer
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session
 from ctxdiff_capture.tokens.counter import TokenCounter
@@ -29,6 +30,18 @@ Client = TypeVar("Client")
 
 _left_to_the_parent: list[Writer] = []
 """Writers inherited by fork. Their file handles are the parent's: they must never be closed."""
+
+
+@dataclass(slots=True, eq=False)
+class _Submitted:
+    """An exchange that was seen elsewhere, on its way to the writer."""
+
+    exchange: Exchange
+    invocation: Invocation
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.exchange.request) + len(self.exchange.response or b"")
 
 
 class Tracer:
@@ -127,11 +140,9 @@ class Tracer:
             if self._destination is None or self._refused():
                 return
             self._begin_session(exchange.provider)
-            invocation = Invocation(next(self._numbers), exchange.agent, exchange.step)
-            size = len(exchange.request) + len(exchange.response or b"")
             writer = self._writer
             if writer is not None:
-                writer.put(Job(invocation, partial(self._call_of, invocation, exchange), size))
+                writer.put(_Submitted(exchange, Invocation(next(self._numbers))))
 
     def flush(self) -> bool:
         """Wait until the calls that have ended are stored; False when that took too long."""
@@ -162,18 +173,14 @@ class Tracer:
         """Where times come from."""
         return self._clock
 
-    def begin(self, agent: str | None) -> Invocation | None:
-        """A new call with the labels in force here; None when nothing is recorded."""
-        if self._destination is None or self._refused():
-            return None
-        if self._writer is None:  # a child process, on its first call
-            self._begin_session(self._provider)
-        scope = self._scope
-        return Invocation(next(self._numbers), agent, scope.step, scope.take_tags())
-
-    def started(self, flight: Flight) -> None:
-        """A request is about to leave."""
+    def started(self, flight: Flight, agent: str | None) -> bool:
+        """A request is about to leave; False when nothing is recorded."""
+        if self._writer is None and not self._is_recording_again():
+            return False
+        if flight.invocation is None:
+            flight.invocation = Invocation(next(self._numbers), agent, *self._scope.take())
         self._in_flight[flight] = None
+        return True
 
     def ended(self, flight: Flight, ending: Ending, error: BaseException | None = None) -> None:
         """A request has its answer, or never will. Only the first report counts."""
@@ -203,9 +210,14 @@ class Tracer:
         flight.error = error
         if ending == "failed" or (flight.last_byte_ns is None and ending != "exit"):
             flight.last_byte_ns = self._clock.monotonic_ns()
-        invocation = flight.invocation
-        make = partial(self._call_of_flight, invocation, flight)
-        writer.put(Job(invocation, make, flight.size_bytes))
+        writer.put(flight)
+
+    def _is_recording_again(self) -> bool:
+        """Whether recording goes on: in a child process it begins anew with its first call."""
+        if self._destination is None or self._refused():
+            return False
+        self._begin_session(self._provider)
+        return True
 
     def _refused(self) -> bool:
         """Whether recording has been closed; says so once."""
@@ -229,18 +241,18 @@ class Tracer:
                 provider=provider,
                 started_at=iso_of(self._clock.wall_ns()),
             )
-            self._writer = Writer(opening, str(self._destination))
+            self._writer = Writer(opening, self._call_of, str(self._destination))
             self._writer.start()
             exits.remember(self)
 
     # What follows runs on the writer's thread.
 
-    def _call_of_flight(self, invocation: Invocation, flight: Flight) -> Call:
-        return self._call_of(invocation, exchange_of(flight))
-
-    def _call_of(self, invocation: Invocation, exchange: Exchange) -> Call:
+    def _call_of(self, job: Flight | _Submitted) -> Call:
+        invocation = job.invocation
+        assert invocation is not None
         if not invocation.call_id:
             invocation.call_id = uuid4().hex
+        exchange = exchange_of(job) if isinstance(job, Flight) else job.exchange
         call = decode(exchange, seq=invocation.seq, call_id=invocation.call_id, count=self._count)
         # A retry that follows lists these as its earlier attempts.
         invocation.attempts = call.attempts

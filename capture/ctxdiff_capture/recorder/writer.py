@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.guard import host_never_sees, log
@@ -28,17 +28,23 @@ STALLED_S = 6.0
 """How long closing waits at most; and how long while nothing at all gets done."""
 
 
-@dataclass(slots=True, eq=False)
-class Job:
+class Job(Protocol):
     """One sending that ended."""
 
-    invocation: Invocation
-    call: Callable[[], Call]
-    """Makes the call, on the writer's thread."""
-    size_bytes: int
+    @property
+    def invocation(self) -> Invocation | None:
+        """The call that it belongs to; never None here."""
+
+    @property
+    def size_bytes(self) -> int:
+        """What it holds in memory."""
 
 
-_Item: TypeAlias = "Job | threading.Event | None"  # None asks the thread to stop
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    """Somebody who waits until everything queued before is stored."""
+
+    done: threading.Event
 
 
 class Writer:
@@ -46,12 +52,14 @@ class Writer:
 
     Args:
         open_session: opens the store; called once, first thing on the thread.
+        call_of: decodes a job, on the thread.
         name: what warnings call the trace.
     """
 
     def __init__(
         self,
         open_session: Callable[[], SessionWriter],
+        call_of: Callable[[Any], Call],
         name: str,
         *,
         max_jobs: int = MAX_JOBS,
@@ -60,6 +68,7 @@ class Writer:
         stalled_s: float = STALLED_S,
     ) -> None:
         self._open_session = open_session
+        self._call_of = call_of
         self._name = name
         self._max_jobs = max_jobs
         self._max_bytes = max_bytes
@@ -67,7 +76,7 @@ class Writer:
         self._stalled_s = stalled_s
         # SimpleQueue may be put to while garbage is collected inside its own `put`; other locks
         # would deadlock there.
-        self._queue: SimpleQueue[_Item] = SimpleQueue()
+        self._queue: SimpleQueue[Job | _Waiter | None] = SimpleQueue()
         self._waiting_bytes = 0
         self._steps = 0
         self._lost: dict[str, int] = {}
@@ -112,7 +121,7 @@ class Writer:
         Bounded: at most `patience_s`, and `stalled_s` without any progress.
         """
         done = threading.Event()
-        self._queue.put(done)
+        self._queue.put(_Waiter(done))
         return self._wait(done.wait)
 
     def close(self) -> None:
@@ -154,7 +163,11 @@ class Writer:
         is_last = False
         while not is_last:
             jobs, waiting, is_last = self._take()
-            calls = [(job.invocation, call) for job in jobs if (call := self._decoded(job))]
+            calls = [
+                (job.invocation, call)
+                for job in jobs
+                if (call := self._decoded(job)) and job.invocation
+            ]
             if session is not None:
                 self._store(session, calls)
                 self._note_losses(session)
@@ -182,14 +195,14 @@ class Writer:
         is_last = False
         item = self._queue.get()
         while True:
-            if isinstance(item, Job):
+            if item is None:
+                is_last = True
+            elif isinstance(item, _Waiter):
+                waiting.append(item.done)
+            else:
                 jobs.append(item)
                 size += item.size_bytes
                 self._waiting_bytes -= item.size_bytes
-            elif item is None:
-                is_last = True
-            else:
-                waiting.append(item)
             if not is_last and (len(jobs) >= BATCH_JOBS or size >= BATCH_BYTES):
                 return jobs, waiting, False
             try:
@@ -202,7 +215,7 @@ class Writer:
         self._steps += 1
         call: Call | None = None
         with host_never_sees("decode a call"):
-            call = job.call()
+            call = self._call_of(job)
         if call is None:
             self.lose("its bytes could not be decoded")
         return call

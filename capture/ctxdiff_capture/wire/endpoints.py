@@ -27,15 +27,16 @@ _PROVIDER_BY_DOMAIN = {
 
 
 @lru_cache(maxsize=256)
-def surface_of(method: str, path: str) -> str | None:
-    """The surface of a request to `path`; None for one that is not recorded.
+def surface_of(method: str, target: bytes) -> str | None:
+    """The surface of a request to `target`; None for one that is not recorded.
 
     Args:
         method: HTTP method in capitals; only POST asks a model.
-        path: path of the address, without a query.
+        target: path and query of the address, as sent.
     """
     if method != "POST":
         return None
+    path = target.partition(b"?")[0].decode("ascii", "replace")
     return next((s for end, s in _SURFACE_BY_ENDING.items() if path.endswith(end)), None)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxdiff_capture.model import CallError, Exchange, Json
 from ctxdiff_capture.wire.encoding import decoded_body
+from ctxdiff_capture.wire.endpoints import Family, provider_of
 from ctxdiff_capture.wire.flight import Flight
 from ctxdiff_capture.wire.secrets import credentials_of, without
 
@@ -21,6 +22,8 @@ def exchange_of(flight: Flight) -> Exchange:
     """What `flight` sent and got. Credentials of its headers and address are in no field."""
     secrets = credentials_of(flight.request_message.headers)
     invocation = flight.invocation
+    assert invocation is not None
+    url = flight.request_message.url
     body, undecoded = _body_of(flight)
     is_event_stream = "text/event-stream" in _header(flight, "content-type")
     metadata: dict[str, Json] = {}
@@ -42,8 +45,8 @@ def exchange_of(flight: Flight) -> Exchange:
         first_byte_ms=_milliseconds(flight, flight.first_byte_ns),
         latency_ms=_milliseconds(flight, flight.last_byte_ns),
         error=_error_of(flight, secrets),
-        url=address_of(flight.request_message.url),
-        provider=flight.provider,
+        url=address_of(url),
+        provider=provider_of(flight.family, url.host),
         request_id=next((h for n in _REQUEST_ID_HEADERS if (h := _header(flight, n))), None),
         attempts=invocation.attempts,
         agent=invocation.agent,
@@ -100,12 +103,12 @@ def _error_of(flight: Flight, secrets: tuple[str, ...]) -> CallError | None:
         return None
     text = without(str(error), secrets)
     kind = type(error).__name__
-    seen = _kind_that_the_host_sees(error, flight.surface)
+    seen = _kind_that_the_host_sees(error, flight.family)
     message = text if seen == kind else f"{kind}: {text}" if text else kind
     return CallError(seen, message or None, flight.status)
 
 
-def _kind_that_the_host_sees(error: BaseException, surface: str) -> str:
+def _kind_that_the_host_sees(error: BaseException, family: Family) -> str:
     """Class name of what the SDK raises for `error`. Source: openai 3.57, anthropic 2.14."""
     kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
     names = {name for module, name in kinds if module in ("httpx", "httpx2", "anyio")}
@@ -114,6 +117,6 @@ def _kind_that_the_host_sees(error: BaseException, surface: str) -> str:
     if names & {"RequestError", "EndOfStream"} or isinstance(error, ssl.SSLError):
         return "APIConnectionError"
     is_of_sdk = any(module == "anthropic" for module, _ in kinds)
-    if surface == "anthropic.messages" and isinstance(error, Exception) and not is_of_sdk:
+    if family == "anthropic" and isinstance(error, Exception) and not is_of_sdk:
         return "APIConnectionError"
     return type(error).__name__

@@ -8,6 +8,7 @@ from time import perf_counter_ns, time_ns
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ctxdiff_capture.model import Attempt, Tag
+from ctxdiff_capture.wire.endpoints import Family
 
 Ending: TypeAlias = Literal["whole", "closed", "failed", "exit"]
 """How a flight ended: to the last byte; let go before it; by an error; with the program."""
@@ -43,13 +44,14 @@ class Flight:
     """One sending. The host's thread fills it in; the recorder's reads it once it has ended."""
 
     surface: str
-    provider: str
+    family: Family
     request: bytes
     request_message: Any
     """The HTTP client's request object: its address and, to keep them out, its credentials."""
-    invocation: Invocation
     started_wall_ns: int
     started_ns: int
+    invocation: Invocation | None = None
+    """Given by the sink, or taken from the sending that this one retries."""
     retry: int = 0
     """0 for the first sending, as the SDK counts."""
     status: int | None = None
@@ -76,11 +78,11 @@ class Sink(Protocol):
     def clock(self) -> Clock:
         """Where taps take their times from."""
 
-    def begin(self, agent: str | None) -> Invocation | None:
-        """A new call with the labels now in force; None when nothing is recorded any more."""
+    def started(self, flight: Flight, agent: str | None) -> bool:
+        """A request is about to leave. False when nothing is recorded any more.
 
-    def started(self, flight: Flight) -> None:
-        """The request is about to leave."""
+        Gives the flight an invocation with the labels now in force, unless it has one.
+        """
 
     def ended(self, flight: Flight, ending: Ending, error: BaseException | None = None) -> None:
         """Nothing more will come. Only the first report of a flight counts."""

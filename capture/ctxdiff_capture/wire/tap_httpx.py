@@ -18,6 +18,10 @@ _FAMILIES: tuple[Family, ...] = ("openai", "anthropic")
 _HTTPX = ("httpx2", "httpx")
 _RETRY_HEADER = "x-stainless-retry-count"
 
+_NOTE_REQUEST = host_never_sees("note a request")
+_NOTE_FAILURE = host_never_sees("note a failed request")
+_NOTE_ANSWER = host_never_sees("note an answer")
+
 
 def tap(client: Any, sink: Sink, agent: str | None) -> Any:
     """A copy of `client`, of its own class, whose model calls are reported to `sink`.
@@ -124,13 +128,15 @@ def _twin_class(kind: type) -> type:
 class _Tap:
     """What one recorded HTTP client does around the `send` of the original."""
 
-    __slots__ = ("_failed", "agent", "family", "original", "sink")
+    __slots__ = ("_failed", "_now_ns", "_wall_ns", "agent", "family", "original", "sink")
 
     def __init__(self, original: Any, family: Family, sink: Sink, agent: str | None) -> None:
         self.original = original
         self.family = family
         self.sink = sink
         self.agent = agent
+        self._wall_ns = sink.clock.wall_ns
+        self._now_ns = sink.clock.monotonic_ns
         # The SDKs retry in the context that sent the first attempt, so concurrent calls with
         # equal bodies are told apart.
         self._failed: ContextVar[Flight | None] = ContextVar("ctxdiff_failed", default=None)
@@ -150,52 +156,38 @@ class _Tap:
 
     def _begin(self, request: Any) -> Flight | None:
         """Report that `request` leaves; None when it is not one that is recorded."""
-        with host_never_sees("note a request"):
-            url = request.url
-            surface = surface_of(request.method, url.path)
+        with _NOTE_REQUEST:
+            surface = surface_of(request.method, request.url.raw_path)
             if surface is None:
                 return None
-            body = request.content
-            failed = self._failed.get()
-            retry = _retry_of(request) if failed else 0
-            is_retry = failed is not None and failed.retry + 1 == retry and failed.request == body
-            invocation = failed.invocation if failed and is_retry else self.sink.begin(self.agent)
-            if invocation is None:
-                return None
-            clock = self.sink.clock
             flight = Flight(
-                surface=surface,
-                provider=provider_of(self.family, url.host),
-                request=body,
-                request_message=request,
-                invocation=invocation,
-                started_wall_ns=clock.wall_ns(),
-                started_ns=clock.monotonic_ns(),
-                retry=retry if is_retry else 0,
+                surface, self.family, request.content, request, self._wall_ns(), self._now_ns()
             )
-            self.sink.started(flight)
-            return flight
+            failed = self._failed.get()
+            if failed is not None:
+                _join(flight, failed)
+            return flight if self.sink.started(flight, self.agent) else None
         return None
 
     def _fail(self, flight: Flight, error: BaseException) -> None:
-        with host_never_sees("note a failed request"):
+        with _NOTE_FAILURE:
             self._failed.set(flight)
             self.sink.ended(flight, "failed", error)
 
     def _answer(self, flight: Flight, response: Any) -> None:
         """Report the answer, now if its body is here, else when its stream has ended."""
-        with host_never_sees("note an answer"):
-            flight.status = response.status_code
+        with _NOTE_ANSWER:
+            flight.status = status = response.status_code
             flight.response_headers = response.headers
-            if flight.status is not None and flight.status >= 400:
+            if status >= 400:
                 self._failed.set(flight)
             elif self._failed.get() is not None:
                 self._failed.set(None)
-            body = _body_that_is_here(response)
-            if body is None:
+            try:
+                flight.chunks.append(response.content)
+            except RuntimeError:  # ResponseNotRead, of either flavour: it is a stream
                 response.stream = tee_of(response.stream, flight, self.sink)
                 return
-            flight.chunks.append(body)
             flight.is_decoded = True
             self.sink.ended(flight, "whole")
 
@@ -219,15 +211,9 @@ class _AsyncTap(_Tap):
         return response
 
 
-def _retry_of(request: Any) -> int:
-    count = request.headers.get(_RETRY_HEADER, "0")
-    return int(count) if count.isdecimal() else 0
-
-
-def _body_that_is_here(response: Any) -> bytes | None:
-    """The body, content-encoding undone; None when it is still to be read."""
-    try:
-        content: bytes = response.content
-    except RuntimeError:  # ResponseNotRead of either flavour
-        return None
-    return content
+def _join(flight: Flight, failed: Flight) -> None:
+    """Make `flight` an attempt of the call whose sending `failed`, if it is its retry."""
+    count = flight.request_message.headers.get(_RETRY_HEADER, "")
+    if count.isdecimal() and int(count) == failed.retry + 1 and flight.request == failed.request:
+        flight.invocation = failed.invocation
+        flight.retry = failed.retry + 1

@@ -184,8 +184,10 @@ def test_what_the_host_changes_while_the_answer_comes_is_not_in_the_record(
 ) -> None:
     messages = [{"role": "user", "content": "hi"}]
 
-    for _ in client.chat.completions.create(model="gpt-4o", messages=messages, stream=True):
-        messages.append({"role": "user", "content": "later"})
+    stream = client.chat.completions.create(model="gpt-4o", messages=messages, stream=True)
+    next(stream)
+    messages[0]["content"] = "later"
+    list(stream)
 
     (call,) = recording.calls()
     assert [placement.block.text for placement in call.inputs] == ["hi"]
