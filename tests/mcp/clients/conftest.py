@@ -47,23 +47,29 @@ def node_version() -> int:
     return int(re.findall(r"\d+", out.stdout)[0])
 
 
-def npm_install(folder: Path, *packages: str, path: str) -> Path:
-    """The folder of programs that these packages bring; installed once, then kept."""
+def npm_install(folder: Path, *packages: str, path: str, script: str | None = None) -> Path:
+    """The folder `node_modules` with these packages; installed once, then kept.
+
+    npm may be set up not to run packages' own scripts; the one that is needed is run here.
+    """
     done = folder / "installed"
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", "."]
-        result = subprocess.run(
-            [*command, *packages],
-            cwd=folder,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=280,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
+        (folder / "package.json").write_text("{}", encoding="utf-8")
+        steps = [["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *packages]]
+        steps += [["node", f"node_modules/{script}"]] if script else []
+        for step in steps:
+            result = subprocess.run(
+                step,
+                cwd=folder,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                timeout=280,
+                check=False,
+            )
+            assert result.returncode == 0, result.stdout + result.stderr
         done.touch()
     return folder / "node_modules"
 
@@ -81,7 +87,8 @@ def client_path(programs: Path) -> str:
         node = npm_install(cache / NODE, NODE, path=path)
         path = f"{node / NODE.partition('@')[0] / 'bin'}{os.pathsep}{path}"
     name = "+".join(client.rpartition("/")[2] for client in CLIENTS)
-    modules = npm_install(cache / name, *CLIENTS, path=path)
+    script = "@anthropic-ai/claude-code/install.cjs"
+    modules = npm_install(cache / name, *CLIENTS, path=path, script=script)
     return os.pathsep.join([str(programs), str(modules / ".bin"), path])
 
 
