@@ -60,9 +60,11 @@ def in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     Args:
         pairs: ascending by new index, each index once.
     """
+    if (order := [i for i, _ in pairs]) == sorted(order):
+        return list(pairs)
     ends: list[int] = []  # smallest old index that ends a chain of each length
     chain: list[int] = []  # for each pair the length of the longest chain that it ends, minus 1
-    for i, _ in pairs:
+    for i in order:
         length = bisect_left(ends, i)
         ends[length : length + 1] = [i]
         chain.append(length)

@@ -11,12 +11,12 @@ EXACT_PROVIDER = "openai"
 
 def total_tokens(timeline: Timeline, turn: Turn) -> int:
     """Tokens of the turn's input blocks; a block that stands twice counts twice."""
-    return sum(map(_token_counts(timeline).__getitem__, turn.inputs))
+    return sum(map(token_counts(timeline).__getitem__, turn.inputs))
 
 
 def turn_totals(timeline: Timeline) -> list[int]:
     """`total_tokens` of every turn, oldest first."""
-    counts = _token_counts(timeline)
+    counts = token_counts(timeline)
     return [sum(map(counts.__getitem__, turn.inputs)) for turn in timeline.turns]
 
 
@@ -25,8 +25,7 @@ def is_approximate(timeline: Timeline, turn: Turn) -> bool:
 
     A stored block has one count, made for the provider that sent it first.
     """
-    inputs = set(turn.inputs)
-    return not inputs.isdisjoint(_estimated(timeline)) or has_foreign_counts(timeline, turn)
+    return not _estimated(timeline).isdisjoint(turn.inputs) or has_foreign_counts(timeline, turn)
 
 
 def has_foreign_counts(timeline: Timeline, turn: Turn) -> bool:
@@ -42,7 +41,8 @@ def unmeasured_blocks(timeline: Timeline, turn: Turn) -> int:
     return sum(i in unknown for i in turn.inputs) if unknown else 0
 
 
-def _token_counts(timeline: Timeline) -> list[int]:
+def token_counts(timeline: Timeline) -> list[int]:
+    """The stored token count of every block, by index."""
     return timeline.known("token counts", lambda: [block.token_count for block in timeline.blocks])
 
 

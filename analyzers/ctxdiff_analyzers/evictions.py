@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ctxdiff_analyzers.matching import matching
@@ -49,11 +49,6 @@ def evictions(timeline: Timeline) -> Evictions:
     return timeline.remembered("evictions", lambda: _evictions(timeline))
 
 
-def last_seen(timeline: Timeline) -> Mapping[int, int]:
-    """Block to the last turn (`seq`) whose input has it; meant for one agent's turns."""
-    return timeline.remembered("last seen", lambda: _last_seen(timeline))
-
-
 def _evictions(timeline: Timeline) -> Evictions:
     groups = timeline.groups()
     found = [(agent, mine, _tags(mine)) for agent, mine in groups.items()]
@@ -83,14 +78,14 @@ def _tags(mine: Timeline) -> dict[int, _Tag]:
         for block, label in zip(turn.inputs, turn.labels, strict=True):
             if label in tagged:
                 first.setdefault(block, (mine.label_table[label][0], turn.seq))
-    entered = _first_seen(mine, first.keys())
+    entered = mine.present(first.keys())
     return {block: _Tag(*tag, entered[block]) for block, tag in first.items()}
 
 
 def _lost(agent: str | None, mine: Timeline, tags: Mapping[int, _Tag]) -> Iterator[Eviction]:
     waiting = dict(tags)
     numbers = [turn.seq for turn in mine.turns]
-    last = last_seen(mine) if tags else {}
+    last = mine.last_seen(tags.keys())
     while waiting:
         block, tag = waiting.popitem()
         at = bisect_left(numbers, last[block])
@@ -112,7 +107,8 @@ def _lost(agent: str | None, mine: Timeline, tags: Mapping[int, _Tag]) -> Iterat
                 head.role,
                 head.content_hash,
             )
-        elif successor not in tags and last[successor] > old.seq:
+        elif successor not in tags:
+            last |= mine.last_seen([successor])
             waiting[successor] = tag
 
 
@@ -121,22 +117,3 @@ def _successor(mine: Timeline, old: Turn, new: Turn, block: int) -> int | None:
     found = matching(old, new, mine)
     pairs = (*found.edited, *found.same)
     return next((new.inputs[j] for i, j in pairs if old.inputs[i] == block), None)
-
-
-def _first_seen(mine: Timeline, blocks: Collection[int]) -> dict[int, int]:
-    entered: dict[int, int] = {}
-    wanted = set(blocks)
-    for turn in mine.turns:
-        if not wanted:
-            break
-        for block in wanted.intersection(turn.inputs):
-            entered[block] = turn.seq
-            wanted.discard(block)
-    return entered
-
-
-def _last_seen(timeline: Timeline) -> dict[int, int]:
-    last: dict[int, int] = {}
-    for turn in timeline.turns:
-        last.update(dict.fromkeys(turn.inputs, turn.seq))
-    return last

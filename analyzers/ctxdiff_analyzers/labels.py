@@ -14,14 +14,30 @@ def label_of(timeline: Timeline, turn: Turn, index: int) -> str:
     A tool result that stands in a user's message (Anthropic, Bedrock, Gemini) is tool output; a
     tag that the program gave stays.
     """
-    return label_for(timeline, turn.inputs[index], turn.labels[index])
+    block, label = turn.inputs[index], turn.labels[index]
+    if label in doubtful_labels(timeline) and is_result(timeline, block):
+        return TOOL_OUTPUT
+    return timeline.label_table[label][0]
 
 
-def label_for(timeline: Timeline, block: int, label: int) -> str:
-    """The label of a block that is stored with `label`, an index into `label_table`."""
-    name, source = timeline.label_table[label]
-    if name == "user" and source == "heuristic":
-        head = timeline.blocks[block]
-        if head.kind == "content_part" and timeline.fact("is_result", block, is_tool_result):
-            return TOOL_OUTPUT
-    return name
+def doubtful_labels(timeline: Timeline) -> frozenset[int]:
+    """Labels, as indices into `label_table`, under which a tool result may be stored."""
+    return timeline.known(
+        "doubtful labels",
+        lambda: frozenset(
+            i for i, label in enumerate(timeline.label_table) if label == ("user", "heuristic")
+        ),
+    )
+
+
+def content_parts(timeline: Timeline) -> frozenset[int]:
+    """Every block that is a part of a message."""
+    return timeline.known(
+        "content parts",
+        lambda: frozenset(i for i, b in enumerate(timeline.blocks) if b.kind == "content_part"),
+    )
+
+
+def is_result(timeline: Timeline, block: int) -> bool:
+    """True for a content part that is a tool result; the text is read once per block."""
+    return block in content_parts(timeline) and timeline.fact("is result", block, is_tool_result)

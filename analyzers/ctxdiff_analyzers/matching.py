@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 
 from ctxdiff_analyzers import similar
@@ -165,20 +166,21 @@ def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _
 
 
 def _candidates(timeline: Timeline, blocks: Sequence[int]) -> list[similar.Candidate]:
-    # The cache holds sketches and no texts, which may be many and long.
+    # What is remembered are sketches and no texts, which may be many and long.
     return [
         similar.Candidate(
             timeline.text_of(timeline.blocks[block].content_hash),
-            timeline.fact("sketch", block, _sketcher(timeline.blocks[block].kind)),
+            timeline.fact("identity", block, _identity(timeline.blocks[block].kind)),
+            partial(timeline.fact, "sketch", block, similar.sketch),
         )
         for block in blocks
     ]
 
 
-def _sketcher(kind: str) -> Callable[[str], similar.Sketch]:
+def _identity(kind: str) -> Callable[[str], str | None]:
     if kind == "tool_schema":
-        return lambda text: similar.sketch(text, ", ".join(schema_names(text)) or None)
-    return lambda text: similar.sketch(text, part_id(text))
+        return lambda text: ", ".join(schema_names(text)) or None
+    return part_id
 
 
 def _digest(text: str) -> bytes:

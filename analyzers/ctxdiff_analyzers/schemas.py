@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from ctxdiff_analyzers.content import ToolCall, schema_names, tool_calls
@@ -66,17 +67,18 @@ def registered_tools(timeline: Timeline) -> tuple[str, ...]:
 
 def called_tools(timeline: Timeline) -> frozenset[str]:
     """Names of the tools that the model called, in recorded answers or in history."""
-    present = set[int]().union(*(turn.inputs for turn in timeline.turns))
-    present.update(*(turn.outputs for turn in timeline.turns))
-    return frozenset(call.name for block in present for call in calls_in(timeline, block))
+    may_call = timeline.known(
+        "may call",
+        lambda: frozenset(i for i in range(len(timeline.blocks)) if _may_call(timeline, i)),
+    )
+    answered = may_call.intersection(chain.from_iterable(t.outputs for t in timeline.turns))
+    met = answered.union(timeline.present(may_call - answered))
+    return frozenset(call.name for block in met for call in calls_in(timeline, block))
 
 
 def calls_in(timeline: Timeline, block: int) -> tuple[ToolCall, ...]:
     """The tool calls that a block is; none for what the model did not write."""
-    head = timeline.blocks[block]
-    if head.role in NEVER_CALLS or head.kind in ("tool_schema", "image") or head.is_empty:
-        return ()
-    return timeline.fact("tool calls", block, tool_calls)
+    return timeline.fact("tool calls", block, tool_calls) if _may_call(timeline, block) else ()
 
 
 def names_in(timeline: Timeline, block: int) -> tuple[str, ...]:
@@ -97,6 +99,13 @@ def is_unanswered(timeline: Timeline, turn: Turn) -> bool:
     if turn.outputs or call.error is not None:
         return False
     return not timeline.has_outputs or (call.finish_reason is None and not call.usage)
+
+
+def _may_call(timeline: Timeline, block: int) -> bool:
+    head = timeline.blocks[block]
+    # A call is a part of its own; whole messages are read in files that other programs wrote.
+    kinds = ("content_part",) if timeline.has_outputs else ("content_part", "message")
+    return head.role not in NEVER_CALLS and head.kind in kinds and not head.is_empty
 
 
 def _schema_use(timeline: Timeline) -> SchemaUse:
@@ -129,12 +138,7 @@ def _offered(timeline: Timeline) -> list[int]:
         "schemas",
         lambda: frozenset(i for i, b in enumerate(timeline.blocks) if b.kind == "tool_schema"),
     )
-    if not kinds:
-        return []
-    found: dict[int, None] = {}
-    for turn in timeline.turns:
-        found.update(dict.fromkeys(turn.inputs))
-    return [block for block in found if block in kinds]
+    return list(timeline.present(kinds))
 
 
 def _unused(

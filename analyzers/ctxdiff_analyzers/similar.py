@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import pairwise
@@ -18,6 +18,8 @@ from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 
 FLOOR = 0.4
 """Below this two texts are not forms of one another: one is gone, the other is new."""
+SETTLED = 0.8
+"""Common ends from which two texts are forms of one another without counting words."""
 READ = 4_000
 """Code points read at each end of a text."""
 FEATURES = 128
@@ -30,42 +32,29 @@ WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|\w{1,32}|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
-    """A text reduced to what similarity needs."""
+class Candidate:
+    """A text that may be a form of another."""
 
-    features: frozenset[int]
-    """The smallest hashes of words and of neighbouring words."""
+    text: str
     id: str | None
     """Of a tool call or result its id, of a schema its tool. Texts with different ids are never
     forms of one another, however alike they look."""
+    words: Callable[[], frozenset[int]]
+    """`sketch(text)`, asked for only where the ends of the texts do not settle it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A text with its sketch."""
-
-    text: str
-    sketch: Sketch
-
-
-def sketch(text: str, identity: str | None) -> Sketch:
-    """What is kept of a text to find its edited forms.
-
-    Args:
-        text: of any length.
-        identity: what it must have in common with another to be a form of it; see `Sketch.id`.
-    """
+def sketch(text: str) -> frozenset[int]:
+    """The smallest hashes of the text's words and of neighbouring words, at most `FEATURES`."""
     read = text if len(text) <= 2 * READ else text[:READ] + text[-READ:]
     words = [crc32(word.encode("utf-8", "surrogatepass")) for word in WORD.findall(read)]
     pairs = {(a * 31 + b * 17) & 0xFFFFFFFF for a, b in pairwise(words)}
     seen = pairs.union(words)
-    kept = seen if len(seen) <= FEATURES else nsmallest(FEATURES, seen)
-    return Sketch(frozenset(kept), identity)
+    return frozenset(seen if len(seen) <= FEATURES else nsmallest(FEATURES, seen))
 
 
 def similarity(old: Candidate, new: Candidate) -> float:
     """0.0 to 1.0: the share that is common, by ends or by words, whichever is more."""
-    if old.sketch.id != new.sketch.id:
+    if old.id != new.id:
         return 0.0
     longer = max(len(old.text), len(new.text))
     if not longer:
@@ -74,8 +63,9 @@ def similarity(old: Candidate, new: Candidate) -> float:
     head = common_prefix(old.text, new.text)
     ends = head + common_suffix(old.text, new.text, shorter - head)
     # A text that was cut off, or went on, is a form of the other however much is gone.
-    cut = ends / shorter if ends >= shorter * 0.8 and ends >= 200 else 0.0
-    return max(ends / longer, cut, _common_words(old.sketch.features, new.sketch.features))
+    cut = ends / shorter if ends >= max(SETTLED * shorter, 200) else 0.0
+    best = max(ends / longer, cut)
+    return best if best >= SETTLED else max(best, _common_words(old.words(), new.words()))
 
 
 def pairs(old: Sequence[Candidate], new: Sequence[Candidate]) -> list[tuple[int, int]]:
@@ -114,11 +104,11 @@ def _candidates(old: Sequence[Candidate], new: Sequence[Candidate]) -> Iterator[
         return
     holders: defaultdict[int, list[int]] = defaultdict(list)
     for i, one in enumerate(old):
-        for feature in nsmallest(FEATURES // 4, one.sketch.features):
+        for feature in nsmallest(FEATURES // 4, one.words()):
             holders[feature].append(i)
     for j, one in enumerate(new):
         votes: Counter[int] = Counter()
-        for feature in nsmallest(FEATURES // 4, one.sketch.features):
+        for feature in nsmallest(FEATURES // 4, one.words()):
             # A feature that many have says little and costs much.
             if len(holders.get(feature, ())) <= 4 * CANDIDATES:
                 votes.update(holders.get(feature, ()))

@@ -6,7 +6,7 @@ The cost of a question then grows with what changed, not with turns times contex
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -85,6 +85,14 @@ class Timeline:
         at = bisect_left(mine, seq, key=lambda turn: turn.seq)
         return mine[at - 1] if at else None
 
+    def present(self, blocks: Collection[int]) -> dict[int, int]:
+        """Which of the blocks stand in an input, and in which turn (`seq`) first."""
+        return _met(blocks, self.turns)
+
+    def last_seen(self, blocks: Collection[int]) -> dict[int, int]:
+        """Which of the blocks stand in an input, and in which turn (`seq`) last."""
+        return _met(blocks, reversed(self.turns))
+
     def remembered(self, question: str, answer: Callable[[], Fact]) -> Fact:
         """`answer()`, worked out once for this selection of turns."""
         if question not in self._seen:
@@ -119,3 +127,17 @@ class Timeline:
         return Timeline(
             turns, self.blocks, self.label_table, self.text_of, self.has_outputs, self._facts
         )
+
+
+def _met(blocks: Collection[int], turns: Iterable[Turn]) -> dict[int, int]:
+    met: dict[int, int] = {}
+    missing = set(blocks)
+    for turn in turns:
+        if not missing:
+            break
+        if not missing.isdisjoint(turn.inputs):
+            for block in dict.fromkeys(turn.inputs):
+                if block in missing:
+                    met[block] = turn.seq
+                    missing.discard(block)
+    return met

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from ctxdiff_capture.model import Usage
 
-from ctxdiff_analyzers.counts import is_approximate, turn_totals, unmeasured_blocks
-from ctxdiff_analyzers.labels import label_for
+from ctxdiff_analyzers.counts import is_approximate, token_counts, turn_totals, unmeasured_blocks
+from ctxdiff_analyzers.labels import TOOL_OUTPUT, content_parts, doubtful_labels, is_result
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.window import percent
 
 UNLABELED = "(unlabeled)"
 """Bucket name of the turns without an agent."""
+RESULT = -1
+"""Stands for a label index where the content overrules the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +154,23 @@ def streamed_without_usage(turn: Turn) -> bool:
 
 
 def _sliced(timeline: Timeline, turn: Turn) -> tuple[int, tuple[Slice, ...]]:
-    tokens: dict[str, int] = {}
-    blocks: dict[str, int] = {}
+    counts = token_counts(timeline)
+    doubtful, parts = doubtful_labels(timeline), content_parts(timeline)
+    stored: dict[int, list[int]] = {}
     for block, label in zip(turn.inputs, turn.labels, strict=True):
-        name = label_for(timeline, block, label)
-        tokens[name] = tokens.get(name, 0) + timeline.blocks[block].token_count
-        blocks[name] = blocks.get(name, 0) + 1
-    total = sum(tokens.values())
-    slices = (Slice(name, n, blocks[name], percent(n, total)) for name, n in tokens.items())
+        hides = label in doubtful and block in parts and is_result(timeline, block)
+        kept = RESULT if hides else label
+        stored.setdefault(kept, []).append(counts[block])
+    # Several stored labels may bear one name: tagged and not tagged.
+    named: dict[str, list[int]] = {}
+    for label, tokens in stored.items():
+        name = TOOL_OUTPUT if label == RESULT else timeline.label_table[label][0]
+        named.setdefault(name, []).extend(tokens)
+    total = sum(map(sum, named.values()))
+    slices = [
+        Slice(name, sum(tokens), len(tokens), percent(sum(tokens), total))
+        for name, tokens in named.items()
+    ]
     return total, tuple(sorted(slices, key=lambda piece: -piece.tokens))
 
 

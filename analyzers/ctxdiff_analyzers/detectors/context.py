@@ -16,7 +16,7 @@ from ctxdiff_analyzers.detectors.scene import (
     of_blocks,
     tokens_of,
 )
-from ctxdiff_analyzers.evictions import Eviction, evictions, last_seen
+from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker
 
@@ -55,7 +55,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
     if scene.previous is None or not scene.matching.gone or scene.stands_alone():
         return
     inputs = scene.previous.inputs
-    last = last_seen(scene.mine)
+    last = scene.mine.last_seen([inputs[i] for i in scene.matching.gone])
     told = {event.content_hash for event in evictions(scene.mine).events}
     gone = [
         i
