@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxdiff_capture.decoders import anthropic, openai_chat
+from ctxdiff_capture.decoders.assemble import undecoded
 from ctxdiff_capture.decoders.base import Decoder
 from ctxdiff_capture.model import Call, Exchange
 from ctxdiff_capture.tokens.counter import Counter
@@ -32,4 +33,8 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     decoder = DECODERS.get(exchange.surface)
     if decoder is None:
         raise ValueError(f"no decoder for {exchange.surface!r}; there is {sorted(DECODERS)}")
-    return decoder(exchange, seq=seq, call_id=call_id, count=count)
+    try:
+        return decoder(exchange, seq=seq, call_id=call_id, count=count)
+    except RecursionError:
+        # JSON that the scanner still reads may be too deep for all that comes after it.
+        return undecoded(exchange, seq=seq, call_id=call_id)

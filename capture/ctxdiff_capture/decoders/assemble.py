@@ -76,6 +76,16 @@ def call_of(
     )
 
 
+def undecoded(exchange: Exchange, *, seq: int, call_id: str) -> Call:
+    """The call of a body that is nested too deeply: kept for replay, without blocks."""
+    pieces = (exchange.request,) if exchange.request else ()
+    body = Body(pieces, problem="the request or the answer is nested too deeply")
+    answer = Answer(error=exchange.error)
+    return call_of(
+        exchange, body, (), answer, Outcome(), seq=seq, call_id=call_id, content_keys=frozenset()
+    )
+
+
 def text_or_none(value: Json) -> str | None:
     """`value` when it is a text."""
     return value if isinstance(value, str) else None

@@ -300,6 +300,21 @@ def test_a_body_that_is_no_json_is_a_call_without_inputs_that_says_so(decoded):
     assert texts(call.outputs) == ["hello"]
 
 
+@pytest.mark.parametrize("depth", [100, 600, 5_000, 200_000])
+@pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"content":', "}")])
+@pytest.mark.parametrize(
+    "place", ['{"a": %s}', '{"tools": [%s]}', '{"messages": [{"content": [%s]}]}']
+)
+def test_no_depth_of_nesting_raises(decoded, depth, start, end, place):
+    data = (place % (start * depth + "1" + end * depth)).encode()
+    call = decoded(data)
+    assert b"".join(call.request_pieces) == data
+    assert (
+        call.metadata == {} if depth == 100 else "deeply" in call.metadata.get("problem", "deeply")
+    )
+    assert decoded(REQUEST, data, surface=ANTHROPIC).request_pieces
+
+
 def test_cache_breakpoints_have_their_place_and_life_time(decoded):
     control = {"type": "ephemeral"}
     nested = {
