@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Protocol
 
 from ctxdiff_capture.errors import StoreError
@@ -22,6 +23,10 @@ MAX_BYTES = 256 * 2**20
 BATCH_JOBS = 64
 BATCH_BYTES = 8 * 2**20
 """How much is stored in one transaction."""
+
+KEEN_S = 2.0
+LOOK_EVERY_S = 0.005
+"""After a job the queue is looked at that often, for so long; then the thread sleeps on it."""
 
 PATIENCE_S = 30.0
 STALLED_S = 6.0
@@ -193,7 +198,7 @@ class Writer:
         waiting: list[threading.Event] = []
         size = 0
         is_last = False
-        item = self._queue.get()
+        item = self._next()
         while True:
             if item is None:
                 is_last = True
@@ -210,6 +215,18 @@ class Writer:
             except Empty:
                 self._waiting_bytes = 0
                 return jobs, waiting, is_last
+
+    def _next(self) -> Job | _Waiter | None:
+        """The next item. For a while it is looked for now and then, which spares the host.
+
+        Putting to a queue costs several times more when a thread must be woken for it.
+        """
+        until = monotonic() + KEEN_S
+        while monotonic() < until:
+            with suppress(Empty):
+                return self._queue.get_nowait()
+            sleep(LOOK_EVERY_S)
+        return self._queue.get()
 
     def _decoded(self, job: Job) -> Call | None:
         self._steps += 1
