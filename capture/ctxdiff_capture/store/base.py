@@ -39,7 +39,8 @@ class TraceReader(Protocol):
     """Read access to one trace. Never creates, migrates or changes a byte.
 
     Any thread may ask; one question is answered at a time. Every method raises `StoreError` when
-    the file is damaged or a question takes longer than the reader's limit.
+    the file is damaged or a question takes longer than the reader's limit, and `StoreBusy` when
+    the file was changed since it was opened: open it again.
     """
 
     def sessions(self) -> list[Session]:

@@ -33,8 +33,21 @@ _WAL_HEADER_BYTES = 32
 class Opened:
     """A read-only connection and the folder that holds its private copy, if it has one."""
 
+    path: Path
     connection: sqlite3.Connection
     copy: tempfile.TemporaryDirectory[str] | None
+    identity: tuple[int, int, int]
+    """Inode, size and time of change when it was opened."""
+
+    def is_stale(self) -> bool:
+        """Whether pages may come from two states: the file was changed where it stands.
+
+        A private copy never is, nor is a file that was deleted or replaced by another.
+        """
+        if self.copy is not None:
+            return False
+        now = _identity(self.path)
+        return now is not None and now != self.identity and now[0] == self.identity[0]
 
     def close(self) -> None:
         """Close the connection, remove the copy."""
@@ -55,14 +68,16 @@ def open_untouched(path: Path) -> Opened:
     try:
         _check_is_sqlite(path)
         _refuse_journal(path)
+        identity = _identity(path) or (0, 0, 0)
         if _size_of(_beside(path, "-wal")) == 0:
-            return Opened(_connected(path, immutable=True), None)
+            return Opened(path, _connected(path, immutable=True), None, identity)
         copy = _private_copy(path)
     except OSError as error:
         raise StoreError(
             f"{path} cannot be read ({error.strerror})", remedy="check its permissions"
         ) from None
-    return Opened(_connected(Path(copy.name) / "trace", immutable=False), copy)
+    connection = _connected(Path(copy.name) / "trace", immutable=False)
+    return Opened(path, connection, copy, identity)
 
 
 def _check_is_sqlite(path: Path) -> None:
@@ -153,6 +168,15 @@ def _connected(path: Path, *, immutable: bool) -> sqlite3.Connection:
     for setting in _DEFENCES:
         connection.execute(f"pragma {setting}")
     return connection
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    """Inode, size and time of change of a file; None when it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
-from ctxdiff_capture.errors import NotATrace, StoreError, TraceNotFound
+from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TraceNotFound
 from ctxdiff_capture.model import Block, CallDetail, Placement, Recording, Session
 from ctxdiff_capture.store.connection import open_untouched
 from ctxdiff_capture.store.extras import output_paths, read_detail
@@ -93,9 +93,12 @@ class SQLiteReader:
         with self._lock:
             self._deadline = time.monotonic() + self._seconds
             try:
-                return self._decoded(work)
+                answer = self._decoded(work)
             except sqlite3.Error as error:
                 raise self._told(error) from None
+            if self._opened.is_stale():
+                raise self._changed()
+            return answer
 
     def _decoded(self, work: Callable[[], T]) -> T:
         """`work`, once more with a patient decoder if a text turns out not to be UTF-8."""
@@ -115,12 +118,17 @@ class SQLiteReader:
         """SQLite's own words are left out: they may quote what stands in the file."""
         if isinstance(error, sqlite3.ProgrammingError):
             return StoreError(f"{self._path} was closed", remedy="open it again")
+        if self._opened.is_stale():
+            return self._changed()
         if self._is_too_late():
             return StoreError(
                 f"{self._path} took longer than {self._seconds:g} s to read",
                 remedy="ask about fewer turns; if it is small, the file may be damaged",
             )
         return NotATrace(f"{self._path} is damaged", remedy="ask once more, or record it again")
+
+    def _changed(self) -> StoreBusy:
+        return StoreBusy(f"{self._path} was changed since it was opened", remedy="open it again")
 
     def _vetted(self) -> Layout:
         layout = layout_of(self._connection)

@@ -166,6 +166,30 @@ def test_a_private_copy_is_gone_after_closing(
     assert list((tmp_path / "temp").iterdir()) == []
 
 
+def test_a_reader_of_a_file_that_was_changed_since_asks_to_be_opened_again(
+    trace: Path, begin: Begin, make_call: MakeCall
+) -> None:
+    reader = open_reader(trace)
+    writer = begin(trace)
+    writer.write(make_call(1, "later", id="later"))
+    assert [session.calls for session in reader.sessions()] == [3]
+    writer.close()
+    with pytest.raises(StoreBusy, match="open it again"):
+        reader.sessions()
+    reader.close()
+    reader = open_reader(trace)
+    assert [session.calls for session in reader.sessions()] == [3, 1]
+    reader.close()
+
+
+def test_a_reader_of_a_file_that_was_replaced_goes_on(trace: Path, tmp_path: Path) -> None:
+    reader = open_reader(trace)
+    (tmp_path / "other").write_bytes(b"other")
+    (tmp_path / "other").replace(trace)
+    assert len(reader.load(SESSION).calls) == 3
+    reader.close()
+
+
 def test_a_closed_reader_says_so(trace: Path) -> None:
     reader = open_reader(trace)
     reader.close()
