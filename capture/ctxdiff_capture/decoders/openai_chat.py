@@ -90,9 +90,23 @@ def message_blocks(
     elif content or not (calls or legacy):
         yield maker.message(role, content, f"{path}/content", result_of)
     for index, call in enumerate(calls):
-        yield maker.part(role, call, f"{path}/tool_calls/{index}", id_of(call, "id"))
+        yield maker.part(role, _as_sent(call), f"{path}/tool_calls/{index}", id_of(call, "id"))
     if legacy:
         yield maker.part(role, legacy, f"{path}/function_call")
+
+
+def _as_sent(call: Json) -> Json:
+    """A tool call without what the SDK's `parse()` and `stream()` add before it goes back.
+
+    Source: openai 3.57, seen on the wire.
+    """
+    if not isinstance(call, Mapping):
+        return call
+    function = call.get("function")
+    if isinstance(function, Mapping) and "parsed_arguments" in function:
+        function = {key: value for key, value in function.items() if key != "parsed_arguments"}
+        call = {**call, "function": function}
+    return {key: value for key, value in call.items() if key != "index"}
 
 
 def _outcome(maker: BlockMaker, answer: Answer, exchange: Exchange) -> Outcome:

@@ -269,3 +269,45 @@ def test_a_streamed_openai_text_comes_back_as_the_block_it_was(wire):
     client.chat.completions.create(model="gpt-4o", messages=messages)
     assert hashes(calls[1].inputs) == hashes(calls[0].inputs) + hashes(calls[0].outputs)
     assert (calls[0].finish_reason, calls[0].response_model) == ("stop", "gpt-4o-2024")
+
+
+def test_a_streamed_openai_tool_call_comes_back_as_the_block_it_was(wire):
+    call = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "f", "arguments": ""},
+    }
+    deltas = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"city":'}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '"Oslo"}'}}]},
+        {},
+    ]
+    chunks = [
+        CHAT
+        | {
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": d, "finish_reason": None if d else "tool_calls"}],
+        }
+        for d in deltas
+    ]
+    http, calls = wire("openai.chat", stream_of(chunks, named=False), chat(SAYS, "stop"))
+    client = openai.OpenAI(api_key="k", http_client=http, max_retries=0)
+    messages = [{"role": "user", "content": "Weather?"}]
+    with client.chat.completions.stream(model="gpt-4o", messages=messages) as stream:
+        messages.append(stream.get_final_completion().choices[0].message)
+    client.chat.completions.create(model="gpt-4o", messages=messages)
+    assert hashes(calls[1].inputs) == hashes(calls[0].inputs) + hashes(calls[0].outputs)
+    assert [p.tool_call_id for p in calls[1].inputs] == [None, "call_1"]
+
+
+def test_a_parsed_openai_tool_call_comes_back_as_the_block_it_was(wire):
+    http, calls = wire("openai.chat", chat(ASKS, "tool_calls"), chat(SAYS, "stop"))
+    client = openai.OpenAI(api_key="k", http_client=http, max_retries=0)
+    messages = [{"role": "user", "content": "Weather?"}]
+    messages.append(
+        client.chat.completions.parse(model="gpt-4o", messages=messages).choices[0].message
+    )
+    client.chat.completions.create(model="gpt-4o", messages=messages)
+    assert hashes(calls[1].inputs) == hashes(calls[0].inputs) + hashes(calls[0].outputs)
