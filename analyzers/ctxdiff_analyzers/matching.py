@@ -131,8 +131,8 @@ class _Sides:
 def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _Pairs]:
     same: _Pairs = []
     waiting = list(left)
-    rest = []
-    for j in right:
+    rest = right[similar.MOST_BLOCKS :]
+    for j in right[: similar.MOST_BLOCKS]:
         twin = next(
             (i for i in waiting[:8] if sides.same_content(i, j)),
             None,
