@@ -83,14 +83,14 @@ def serve(
     """
     # Claude Code sends SIGINT and 100 ms later SIGTERM; the SDK's reader thread would sit it out.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from ctxdiff_mcp.answers.source import Source  # noqa: PLC0415  see the top of the file
+    stdin, stdout = _take_streams()
+    import anyio  # noqa: PLC0415  see the top of the file
+
+    from ctxdiff_mcp.answers.source import Source  # noqa: PLC0415
     from ctxdiff_mcp.answers.where import runs_folder  # noqa: PLC0415
 
     policy = _policy(redact, default_cap, hard_cap)
     source = Source(runs_folder(runs_dir, os.environ))
-    stdin, stdout = _take_streams()
-    import anyio  # noqa: PLC0415
-
     anyio.run(_serve_streams, build(source, policy), stdin, stdout)
 
 

@@ -18,10 +18,10 @@ from ctxdiff_mcp.gate.captured import Captured
         str,
         lambda c: f"{c}",
         lambda c: "%s" % c,  # noqa: UP031  the old way must be closed, too
-        lambda c: "{}".format(c),  # noqa: UP032  likewise
+        "{}".format,
         lambda c: "a" + c,
         lambda c: c + "a",
-        lambda c: "".join([c]),
+        lambda c: ",".join([c, c]),
         json.dumps,
         orjson.dumps,
         pickle.dumps,
