@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from unicodedata import normalize
 
-from ctxdiff_analyzers.hunks import Budget, hunk
+from ctxdiff_analyzers.hunks import TextDiff, text_diff
 
 EditCause: TypeAlias = Literal[
     "whitespace_only_change",
@@ -21,7 +21,7 @@ VALUE = re.compile(r"[\d\s:.,/+\-TZ%$€]*\d[\d\s:.,/+\-TZ%$€]*|[A-Z][a-z]{2,8
 """Numbers, times and dates; names of days and months."""
 SHOWN = 80
 """Code points of each side of an edit that are quoted."""
-SMALL = 60
+SMALL = 200
 """Code points of changed text up to which an edit may be no more than a value."""
 
 
@@ -41,12 +41,12 @@ def edit(old: str, new: str) -> Edit:
     """The edit that turned `old` into `new`, and its cause where the texts tell it."""
     if old == new:
         return Edit(None, None, "", "")
-    found = hunk(old, new, Budget(context_chars=24, max_chars=2_000))
-    gone = "".join(s.text for s in found.segments if s.op == "delete")
-    come = "".join(s.text for s in found.segments if s.op == "insert")
+    found = text_diff(old, new)
+    gone = "".join(old[s.old_start : s.old_end] for s in found.spans if s.op == "delete")
+    come = "".join(new[s.new_start : s.new_end] for s in found.spans if s.op == "insert")
     cause = _cause(old, new)
-    if cause is None and 0 < found.deleted_chars + found.inserted_chars <= SMALL:
-        cause = _value(old, new, found.first_diff_char or 0)
+    if cause is None and len(gone) + len(come) <= SMALL:
+        cause = _value(old, new, found)
     return Edit(found.first_diff_char, cause, gone[:SHOWN], come[:SHOWN])
 
 
@@ -60,21 +60,25 @@ def _cause(old: str, new: str) -> EditCause | None:
     return None
 
 
-def _value(old: str, new: str, at: int) -> EditCause | None:
-    """Whether the words around the first difference are an id, or a value such as a time."""
-    one, other = _word_at(old, at), _word_at(new, at)
-    if ID.fullmatch(one) and ID.fullmatch(other):
+def _value(old: str, new: str, found: TextDiff) -> EditCause | None:
+    """Whether all that changed are ids, or values such as a time."""
+    words = []
+    for span in found.spans:
+        if span.op == "delete":
+            words += _words_around(old, span.old_start, span.old_end)
+        elif span.op == "insert":
+            words += _words_around(new, span.new_start, span.new_end)
+    if words and all(map(ID.fullmatch, words)):
         return "session_id_in_prefix"
-    if VALUE.fullmatch(one) and VALUE.fullmatch(other):
+    if words and all(VALUE.fullmatch(word) or ID.fullmatch(word) for word in words):
         return "volatile_value"
     return None
 
 
-def _word_at(text: str, at: int) -> str:
-    start = at
+def _words_around(text: str, start: int, end: int) -> list[str]:
+    """The words that the piece from `start` to `end` touches."""
     while start and not text[start - 1].isspace():
         start -= 1
-    end = at
     while end < len(text) and not text[end].isspace():
         end += 1
-    return text[start:end].strip("()[]<>\"'.,;")
+    return [found for word in text[start:end].split() if (found := word.strip("()[]<>\"'.,;"))]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from ctxdiff_analyzers.explain import explain
+from ctxdiff_analyzers.findings import Finding
+
+
+def broken(make: SimpleNamespace, before: Any = None, now: Any = None) -> list[Finding]:
+    run = make.run()
+    q = make.user("q")
+    run.add(make.system("one two three four"), q, usage=before)
+    run.add(make.system("one two three five"), q, usage=now)
+    return [f for f in explain(run.done(), 2).findings if f.code == "cache_break"]
+
+
+def cached(read: int, write: int = 0) -> dict[str, int]:
+    return {
+        "input_tokens": 5,
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": write,
+        "output_tokens": 1,
+    }
+
+
+def test_a_broken_prefix_is_inferred_with_its_rule(make: SimpleNamespace) -> None:
+    (found,) = broken(make)
+    assert (found.certainty, found.severity, found.tokens) == ("inferred", "low", 5)
+    assert found.why is not None
+    assert found.evidence.positions == (0,)
+    assert found.evidence.first_difference == len("one two three f")
+
+
+def test_a_cache_that_was_not_read_makes_it_measured(make: SimpleNamespace) -> None:
+    (found,) = broken(make, cached(0, 1_600), cached(0))
+    assert (found.certainty, found.severity, found.why) == ("measured", "medium", None)
+
+
+def test_what_the_provider_read_overrules_the_suspicion(make: SimpleNamespace) -> None:
+    assert broken(make, cached(0, 1_600), cached(1_600)) == []
+
+
+def test_tools_for_nothing_are_told_from_the_third_call_on(make: SimpleNamespace) -> None:
+    run = make.run(has_outputs=True)
+    dead = make.schema({"name": "dead"}, tokens=40)
+    said: list[Any] = []
+    for number in range(4):
+        said.append(make.user(f"{number}"))
+        run.add(dead, *said, outputs=[make.assistant("a")], finish_reason="stop")
+    (found,) = explain(run.done(), 4).findings
+    assert (found.code, found.since, found.tokens) == ("dead_schemas", 1, 40)
+    assert found.evidence.names == ("dead",)
+    assert found.evidence.counts == (("unused", 1), ("registered", 1), ("calls", 4))
+
+
+def test_a_turn_that_grows_far_more_than_usual_is_a_spike(make: SimpleNamespace) -> None:
+    run = make.run()
+    said: list[Any] = []
+    for number, tokens in enumerate((10, 20, 30, 2_000, 20)):
+        said.append(make.user(f"{number}", tokens=tokens))
+        run.add(*said)
+    timeline = run.done()
+    spikes = [
+        [f.tokens for f in explain(timeline, seq).findings if f.code == "growth_spike"]
+        for seq in (3, 4, 5)
+    ]
+    assert spikes == [[], [2_000], []]
+
+
+def test_a_stream_that_was_not_asked_for_usage_misses_it(make: SimpleNamespace) -> None:
+    run = make.run()
+    run.add(make.user("q"), surface="openai.chat", params={"stream": True})
+    (found,) = explain(run.done(), 1).findings
+    assert (found.code, found.cause) == ("usage_missing", "usage_not_requested")
