@@ -24,8 +24,9 @@ def test_a_healthy_appended_turn_has_no_findings(make: SimpleNamespace) -> None:
     run.add(*inputs, call, result, outputs=[make.assistant("4 C")], finish_reason="end_turn")
     explanation = explain(run.done(), 2, window=1_000)
     assert explanation.findings == ()
-    assert (explanation.previous, explanation.window) == (1, Fill(10, 1_000, 1.0)) or (
-        explanation.previous == 1
+    assert explanation.previous == 1
+    assert explanation.tokens.total_tokens == sum(
+        entry.tokens for entry in explanation.diff.entries
     )
 
 
@@ -95,3 +96,39 @@ def test_a_turn_that_is_not_there_is_refused(
     run.add(make.user("q"), agent="x")
     with pytest.raises(ValueError):
         explain(run.done(), seq, agent)
+
+
+def test_recorded_words_stand_in_the_evidence_alone(make: SimpleNamespace) -> None:
+    word = "XYZZY"
+    run = make.run(has_outputs=True)
+    schema = make.schema({"name": f"{word}_tool", "description": word})
+    said = [make.user(f"{word} {n} {FACT}", tag=word if n == 1 else None) for n in range(4)]
+    run.add(make.system(f"{word} {FACT}"), schema, *said, params={"model": f"{word}1"})
+    run.add(
+        make.system(f"{word} {FACT} more {word}"),
+        make.user(word),
+        *said[2:],
+        outputs=[make.call({"type": "tool_use", "id": word, "name": word, "input": {}})],
+        error=f"{word}Error",
+        error_message=word,
+        finish_reason="length",
+        params={"model": f"{word}2", "temperature": word},
+        attempts=2,
+    )
+    findings = explain(run.done(), 2, window=10).findings
+    assert len(findings) >= 8
+    for finding in findings:
+        outside = [finding.code, finding.cause, finding.why, finding.severity, finding.certainty]
+        asked = [value for _, value in finding.next.arguments] if finding.next else []
+        assert word not in repr((outside, asked, finding.next and finding.next.tool))
+
+
+def test_a_turn_of_a_long_run_is_explained_without_reading_the_run(make: SimpleNamespace) -> None:
+    run = make.run(has_outputs=True)
+    system = make.system("be brief")
+    said = [make.user(f"{number} {FACT}") for number in range(600)]
+    for number in range(600):
+        answer = make.assistant(f"answer {number}")
+        run.add(system, *said[max(0, number - 20) : number + 1], outputs=[answer])
+    explain(run.done(), 500)
+    assert len(run.fetched) < 20
