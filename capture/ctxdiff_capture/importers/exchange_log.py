@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
@@ -154,10 +155,12 @@ class _Fields:
     def started_at(self) -> str:
         """ISO 8601 in UTC with microseconds and offset; empty when the log does not say."""
         value = _value(self._record, "started_at")
+        if not isinstance(value, str):
+            self._leave("started_at", value)
+            return ""
         try:
-            # Python 3.10 does not read the Z.
-            moment = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
-        except (ValueError, AttributeError):
+            moment = datetime.fromisoformat(_readable(value))
+        except ValueError:
             self._leave("started_at", value)
             return ""
         if moment.tzinfo is None:
@@ -176,6 +179,12 @@ class _Fields:
             for label, text in pairs
             if isinstance(label, str) and isinstance(text, str)
         )
+
+
+def _readable(moment: str) -> str:
+    """`moment` as Python 3.10 can read it: no Z, and six digits behind the point."""
+    spelled = re.sub(r"[zZ]$", "+00:00", moment.strip())
+    return re.sub(r"\.(\d+)", lambda found: f".{found[1][:6]:0<6}", spelled)
 
 
 def _value(record: Mapping[str, Element], name: str) -> Json:

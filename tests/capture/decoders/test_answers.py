@@ -3,9 +3,7 @@
 import json
 
 from ctxdiff_capture.hashing import canonical_json
-from ctxdiff_capture.model import (
-    CallError,
-)
+from ctxdiff_capture.model import CallError
 
 ANTHROPIC = "anthropic.messages"
 REQUEST = {

@@ -90,6 +90,22 @@ def test_a_line_is_read_whole(log):
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2026-11-30T11:39:03Z", "2026-11-30T11:39:03.000000+00:00"),
+        ("2026-11-30T11:39:03.5z", "2026-11-30T11:39:03.500000+00:00"),
+        (" 2026-11-30 11:39:03.123456789Z", "2026-11-30T11:39:03.123456+00:00"),
+        ("2026-11-30T13:39:03.079+02:00", "2026-11-30T11:39:03.079000+00:00"),
+        ("2026-11-30T11:39:03.079", "2026-11-30T11:39:03.079000+00:00"),
+        (None, ""),
+    ],
+)
+def test_a_start_is_read_in_utc_with_microseconds(log, written, read):
+    (call,) = read_exchange_log(log(line(started_at=written)))
+    assert call.exchange.started_at == read
+
+
 def test_the_request_keeps_its_spelling(imported):
     spelled = b'{"model":  "gpt-4o","messages":[ {"content":"\\u00e9", "role":"user"} ] }'
     whole = (
