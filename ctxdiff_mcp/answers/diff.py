@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
 from ctxdiff_analyzers.hunks import Budget, Granularity, Op, hunk
@@ -88,6 +88,33 @@ class Diff:
     def net_tokens(self) -> int:
         """Total of `turn_b` minus total of `turn_a`."""
         return self.tokens_added - self.tokens_evicted
+
+    def by_identity(self) -> Diff:
+        """The same difference without pairing edited blocks, which would tell of their texts.
+
+        A modified block is an evicted and an added one; evicted blocks come first.
+        """
+        gone, there = [], []
+        for one in self.changes:
+            if one.kind == "evicted":
+                gone.append(one)
+            elif one.kind == "modified" and one.before is not None:
+                gone.append(
+                    replace(one, kind="evicted", position_new=None, block=one.before, before=None)
+                )
+                there.append(replace(one, kind="added", position_old=None, before=None))
+            else:
+                there.append(one)
+        gone.sort(key=lambda one: one.position_old or 0)
+        there.sort(key=lambda one: one.position_new or 0)
+        edited = self.counts.modified
+        counts = replace(
+            self.counts,
+            added=self.counts.added + edited,
+            evicted=self.counts.evicted + edited,
+            modified=0,
+        )
+        return replace(self, counts=counts, changes=(*gone, *there))
 
     def text(self, change: Change) -> Captured:
         """The text of the change's block."""

@@ -88,12 +88,16 @@ def _reported(found: Cache) -> list[str]:
 
 def _group_line(env: Envelope, found: Cache, group: BreakRows) -> str:
     first = group.first
-    line = f"- {first.culprit} at position {first.position}, label {env.name(first.label)}, "
+    kind = first.culprit
+    if env.policy.hides_names and kind != "reordered":
+        kind = "changed"  # which of the others it is follows from the texts
+    line = f"- {kind} at position {first.position}, label {env.name(first.label)}, "
     line += f"{first.block.role} {first.block.kind} block {handle(env, first.block)}"
-    if first.before is not None:
+    if first.before is not None and not env.policy.hides_names:
         line += f" (was {handle(env, first.before)})"
     line += f", agent {agent(env, first.agent)}"
-    line += f": {group.count} of {plural(group.pairs, 'pair')}, turns {ranges(group.turns)}"
+    line += f": {group.count} of {plural(group.pairs, 'pair')}, "
+    line += f"turn{'s' if group.count > 1 else ''} {ranges(group.turns)}"
     line += f"; stable before it {plural(first.stable_blocks, 'block')}, "
     line += tokens(first.stable_tokens, found.exact)
     line += f"; next: {_next_call(env, found, first)}"

@@ -29,6 +29,8 @@ def answer(context: Context, values: Values) -> str:
         ask=context.ask,
     )
     context.check()
+    if context.policy.hides_names:
+        found = found.by_identity()
     env = context.envelope(detailed=detailed)
     for line in summary_lines(env, found):
         env.say(line)

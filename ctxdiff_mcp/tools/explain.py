@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ctxdiff_mcp.answers.explain import Explanation, explain
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
@@ -35,6 +37,8 @@ def answer(context: Context, values: Values) -> str:
         ask=context.ask,
     )
     context.check()
+    if context.policy.hides_names and found.diff is not None:
+        found = replace(found, diff=found.diff.by_identity())
     env = context.envelope(detailed=detailed)
     for line in _facts(env, found, detailed=detailed):
         env.say(line)
@@ -113,7 +117,7 @@ def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: b
         for one in found.diff.changes
         if one.kind != "unchanged" and one.block.ordinal not in told
     ]
-    largest = sorted(changes, key=lambda one: one.block.tokens, reverse=True)
+    largest = sorted(changes, key=lambda one: -one.block.tokens)
     for change in largest[: MOST_CHANGES[detailed]]:
         context.check()
         if not offer_change(env, found.diff, change, detailed=detailed):

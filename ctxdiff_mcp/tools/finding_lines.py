@@ -16,7 +16,8 @@ def offer_finding(
     env: Envelope, run: RunRef, row: FindingRow, rank: int, *, detailed: bool
 ) -> bool:
     """Add one finding; False when there is no room."""
-    cause = f" ({row.cause})" if row.cause else ""
+    # A cause is read from the texts that redact mode must not depend on.
+    cause = f" ({row.cause})" if row.cause and not env.policy.hides_names else ""
     parts = [f"{rank}. {row.code}{cause}: turn {row.turn}"]
     if row.since is not None:
         parts.append(f"since turn {row.since}")
@@ -27,7 +28,7 @@ def offer_finding(
         parts.append(f"{row.tokens:,} tokens ({row.tokens_method or 'estimate'})")
     parts += _evidence(env, row, detailed=detailed)
     line = ", ".join(parts)
-    if row.why:
+    if row.why and not env.policy.hides_names:
         line += f"; {row.why}"
     if row.next is not None:
         line += f"; next: {_next_call(env, run, row)}"
@@ -52,7 +53,7 @@ def _evidence(env: Envelope, row: FindingRow, *, detailed: bool) -> list[str]:
     if row.names and not env.policy.hides_names:
         shown = [env.word(name) for name in row.names[: MOST_NAMES[detailed]]]
         rest = f" +{len(row.names) - len(shown)}" if len(row.names) > len(shown) else ""
-        parts.append(f"{' '.join(shown)}{rest}")
+        parts.append(f"about {' '.join(shown)}{rest}")
     return [*parts, *(f"{name} {count:,}" for name, count in row.counts)]
 
 

@@ -12,7 +12,7 @@ from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 
 HASH_CHARS = 8
-NO_AGENT = "(no agent)"
+NO_AGENT = "no agent"
 
 
 def handle(env: Envelope, block: BlockRef) -> str:

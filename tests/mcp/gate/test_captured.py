@@ -21,7 +21,7 @@ from ctxdiff_mcp.gate.captured import Captured
         "{}".format,
         lambda c: "a" + c,
         lambda c: c + "a",
-        lambda c: ",".join([c, c]),
+        lambda c: ",".join(iter([c])),
         json.dumps,
         orjson.dumps,
         pickle.dumps,
