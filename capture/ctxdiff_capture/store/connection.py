@@ -12,6 +12,7 @@ import sqlite3
 import stat
 import tempfile
 import time
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -29,13 +30,29 @@ _COPY_PAUSE_SECONDS = 0.02
 _WAL_HEADER_BYTES = 32
 
 
+class PrivateFolder:
+    """A temporary folder, removed by `cleanup`, or else when it is collected or the program ends.
+
+    Unlike `tempfile.TemporaryDirectory`, a forked child that ends does not remove its parent's.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="ctxdiff-"))
+        self.cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
+
+
+def _remove_own(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """A read-only connection and the folder that holds its private copy, if it has one."""
 
     path: Path
     connection: sqlite3.Connection
-    copy: tempfile.TemporaryDirectory[str] | None
+    copy: PrivateFolder | None
     identity: tuple[int, int, int]
     """Inode, size and time of change when it was opened."""
 
@@ -76,7 +93,7 @@ def open_untouched(path: Path) -> Opened:
         raise StoreError(
             f"{path} cannot be read ({error.strerror})", remedy="check its permissions"
         ) from None
-    connection = _connected(Path(copy.name) / "trace", immutable=False)
+    connection = _connected(copy.path / "trace", immutable=False)
     return Opened(path, connection, copy, identity)
 
 
@@ -104,7 +121,7 @@ def _refuse_journal(path: Path) -> None:
         )
 
 
-def _private_copy(path: Path) -> tempfile.TemporaryDirectory[str]:
+def _private_copy(path: Path) -> PrivateFolder:
     """A folder of ours with a consistent copy of the file and its log.
 
     The file is copied before the log. What a checkpoint writes into the file meanwhile stands in
@@ -113,12 +130,12 @@ def _private_copy(path: Path) -> tempfile.TemporaryDirectory[str]:
     Source: https://www.sqlite.org/walformat.html, section 2.
     """
     wal = _beside(path, "-wal")
-    folder = tempfile.TemporaryDirectory(prefix="ctxdiff-")
+    folder = PrivateFolder()
     try:
         for _ in range(_COPY_ATTEMPTS):
             before = _wal_header(wal)
-            shutil.copyfile(path, Path(folder.name) / "trace")
-            copied = Path(folder.name) / "trace-wal"
+            shutil.copyfile(path, folder.path / "trace")
+            copied = folder.path / "trace-wal"
             if before:
                 shutil.copyfile(wal, copied)
             else:

@@ -101,11 +101,12 @@ def _call_rows(
 ) -> Iterator[Sequence[Any]]:
     """Rows of 20 columns; those the file does not have are NULL."""
     labels = "c.agent, c.step, c.provider" if layout.has_labels else "null, null, null"
-    side, join = ", ".join(["null"] * 10), ""
+    side, join = ", ".join(["null"] * 11), ""
     if "ctx_call" in layout.side_tables:
         side = (
             "x.surface, x.started_at, x.first_byte_ms, x.finish_reason, x.response_id,"
-            " x.response_model, x.error_message, x.error_status, x.attempt_count, x.request_digest"
+            " x.response_model, x.error_message, x.error_status, x.attempt_count, x.request_digest,"
+            " x.metadata"
         )
         join = " left join ctx_call x on x.call_id = c.id"
     query = (
@@ -141,7 +142,15 @@ def _call_head(row: Sequence[Any], columns: JsonColumns, notes: Notes) -> CallHe
         error_status=count_or_none(row[16], "an error status", notes),
         attempts=count_or_none(row[17], "a number of attempts", notes) or None,
         request_digest=text_or_none(row[18]),
+        refusal=_refusal(row[19], columns),
     )
+
+
+def _refusal(metadata: Any, columns: JsonColumns) -> str | None:
+    # Decoding what has no refusal would cost a question about many turns for nothing.
+    if metadata is None or '"refusal"' not in (text_or_none(metadata) or ""):
+        return None
+    return text_or_none((columns.mapping(metadata, "a call's metadata") or {}).get("refusal"))
 
 
 def block_heads(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,6 +165,29 @@ def test_a_private_copy_is_gone_after_closing(
     assert len(list((tmp_path / "temp").iterdir())) == 1
     reader.close()
     reader.close()
+    assert list((tmp_path / "temp").iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_a_forked_child_that_ends_leaves_its_parents_copy(trace: Path, tmp_path: Path) -> None:
+    (trace.parent / "a.ctrace-wal").write_bytes(b"nonsense" * 100)
+    program = f"""
+import os, sys
+from ctxdiff_capture.store.open import open_reader
+reader = open_reader({str(trace)!r})
+copy = os.listdir({str(tmp_path / "temp")!r})
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+    assert os.listdir({str(tmp_path / "temp")!r}) == copy
+"""
+    (tmp_path / "temp").mkdir()
+    environment = {
+        **os.environ,
+        "TMPDIR": str(tmp_path / "temp"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60, env=environment)
     assert list((tmp_path / "temp").iterdir()) == []
 
 
