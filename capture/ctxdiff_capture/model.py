@@ -243,6 +243,8 @@ class CallHead:
     attempts: int | None = None
     """How often the request was sent."""
     request_digest: str | None = None
+    refusal: str | None = None
+    """What the model said instead of an answer, where that is no block (OpenAI Chat)."""
 
 
 @dataclass(frozen=True, slots=True)

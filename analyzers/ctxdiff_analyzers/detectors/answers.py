@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
@@ -50,27 +51,22 @@ def truncated(scene: Scene) -> Iterator[Finding]:
 
 def refused(scene: Scene) -> Iterator[Finding]:
     """The model refused, or a filter stopped it."""
-    texts = [scene.text(scene.mine.blocks[block]) for block in scene.turn.outputs]
-    refusal = next((text for text in texts if part_type(text) == "refusal"), None)
-    if _reason(scene) not in REFUSED and refusal is None:
+    if not _is_refused(scene):
         return
-    yield scene.finding(
-        "output_refused", "high", evidence=_evidence(scene), next=_show_answer(scene)
-    )
+    evidence = _evidence(scene)
+    if (said := scene.turn.call.refusal) is not None:
+        evidence = replace(evidence, excerpts=(excerpt(said),))
+    yield scene.finding("output_refused", "high", evidence=evidence, next=_show_answer(scene))
 
 
 def empty(scene: Scene) -> Iterator[Finding]:
     """The answer has neither content nor a tool call."""
-    call = scene.turn.call
-    if (
-        not scene.whole.has_outputs
-        or call.error is not None
-        or is_unanswered(scene.mine, scene.turn)
-    ):
+    unknown = not scene.whole.has_outputs or is_unanswered(scene.mine, scene.turn)
+    if unknown or scene.turn.call.error is not None:
         return
-    if _reason(scene) in CUT_OFF | REFUSED or any(
-        _says_something(scene, b) for b in scene.turn.outputs
-    ):
+    if _reason(scene) in CUT_OFF or _is_refused(scene):
+        return
+    if any(_says_something(scene, block) for block in scene.turn.outputs):
         return
     written = scene.turn.usage.output_tokens
     yield scene.finding(
@@ -78,6 +74,17 @@ def empty(scene: Scene) -> Iterator[Finding]:
         "high",
         evidence=_evidence(scene, () if written is None else (("output_tokens", written),)),
         next=_show_answer(scene),
+    )
+
+
+def _is_refused(scene: Scene) -> bool:
+    return (
+        _reason(scene) in REFUSED
+        or scene.turn.call.refusal is not None
+        or any(
+            part_type(scene.text(scene.mine.blocks[block])) == "refusal"
+            for block in scene.turn.outputs
+        )
     )
 
 

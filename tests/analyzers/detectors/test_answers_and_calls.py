@@ -45,6 +45,11 @@ def test_a_refusal_is_known_by_its_reason_or_its_part(
     assert [f.code for f in found] == ["output_refused"]
 
 
+def test_a_refusal_beside_an_empty_message_is_a_refusal(make: SimpleNamespace) -> None:
+    (found,) = of_turn(make, make.assistant(""), finish_reason="stop", refusal="I can't help.")
+    assert (found.code, found.evidence.excerpts) == ("output_refused", ("I can't help.",))
+
+
 @pytest.mark.parametrize(
     ("outputs", "codes"),
     [
