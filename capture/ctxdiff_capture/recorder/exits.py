@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import concurrent.futures.thread  # noqa: F401 - see below
 import os
 import sys
 from typing import Protocol
+
+# The module above is needed by tiktoken, which the writer's thread imports when it must count. It
+# refuses to be imported once the main thread has ended, and a short program ends before that.
 
 
 class Recording(Protocol):
@@ -13,6 +17,12 @@ class Recording(Protocol):
 
     def close(self) -> None:
         """Store what is still on its way. Bounded."""
+
+    def pause(self) -> None:
+        """A fork comes: hold no lock until `resume`. Bounded."""
+
+    def resume(self) -> None:
+        """The fork is over, this is the parent."""
 
     def restart_after_fork(self) -> None:
         """Begin anew in a child process, leaving the parent's file handles alone."""
@@ -49,6 +59,16 @@ def _close_all() -> None:
         recording.close()
 
 
+def _pause_all() -> None:
+    for recording in list(_open):
+        recording.pause()
+
+
+def _resume_all() -> None:
+    for recording in list(_open):
+        recording.resume()
+
+
 def _restart_all() -> None:
     for recording in list(_open):
         recording.restart_after_fork()
@@ -58,4 +78,5 @@ def _restart_all() -> None:
 # the program registers later may still make calls that are recorded.
 atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_restart_all)
+    # A lock that another thread holds during a fork stays locked for ever in the child.
+    os.register_at_fork(before=_pause_all, after_in_parent=_resume_all, after_in_child=_restart_all)

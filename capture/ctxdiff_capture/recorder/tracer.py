@@ -188,6 +188,18 @@ class Tracer:
         if writer is not None:
             self._end(writer, flight, ending, error)
 
+    def pause(self) -> None:
+        """Let the writer come to rest before a fork."""
+        writer = self._writer
+        if writer is not None:
+            writer.pause()
+
+    def resume(self) -> None:
+        """Let the writer go on after a fork."""
+        writer = self._writer
+        if writer is not None:
+            writer.resume()
+
     def restart_after_fork(self) -> None:
         """In a child process: record into a session of its own from the next call on."""
         self._lock = threading.Lock()

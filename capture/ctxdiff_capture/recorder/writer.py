@@ -87,6 +87,8 @@ class Writer:
         self._lost: dict[str, int] = {}
         self._lost_in_all = 0
         self._closing = False
+        self._at_work = threading.Lock()
+        self._is_paused = False
         self._thread = threading.Thread(target=self._run, name="ctxdiff-writer", daemon=True)
 
     @property
@@ -144,6 +146,16 @@ class Writer:
         if self._lost_in_all:
             log.warning("ctxdiff: %d calls are not in %s", self._lost_in_all, self._name)
 
+    def pause(self) -> None:
+        """Wait until the thread holds no lock of anybody's, and keep it so. Bounded."""
+        self._is_paused = self._at_work.acquire(timeout=self._stalled_s)
+
+    def resume(self) -> None:
+        """Let the thread work again."""
+        if self._is_paused:
+            self._is_paused = False
+            self._at_work.release()
+
     def _joined(self, seconds: float) -> bool:
         self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -164,25 +176,31 @@ class Writer:
     # What follows runs on the thread.
 
     def _run(self) -> None:
-        session = self._opened()
+        with self._at_work:
+            session = self._opened()
         is_last = False
         while not is_last:
             jobs, waiting, is_last = self._take()
-            calls = [
-                (job.invocation, call)
-                for job in jobs
-                if (call := self._decoded(job)) and job.invocation
-            ]
-            if session is not None:
-                self._store(session, calls)
-                self._note_losses(session)
-            elif calls:
-                self.lose("the trace could not be opened", len(calls))
+            with self._at_work:
+                self._handle(session, jobs)
             for event in waiting:
                 event.set()
         if session is not None:
-            with host_never_sees("close the trace"):
+            with self._at_work, host_never_sees("close the trace"):
                 session.close()
+
+    def _handle(self, session: SessionWriter | None, jobs: list[Job]) -> None:
+        if session is None:
+            # That nothing is recorded has been said when the trace could not be opened.
+            self._steps += len(jobs)
+            return
+        calls = [
+            (job.invocation, call)
+            for job in jobs
+            if (call := self._decoded(job)) and job.invocation
+        ]
+        self._store(session, calls)
+        self._note_losses(session)
 
     def _opened(self) -> SessionWriter | None:
         with host_never_sees("open the trace"):

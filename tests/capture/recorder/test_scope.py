@@ -1,0 +1,138 @@
+"""Agent, step and tags: what is in force for which call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from ctxdiff_capture.model import Tag
+from ctxdiff_capture.recorder.scope import Scope
+
+
+@dataclass
+class Document:
+    page_content: str
+
+
+def labels(scope: Scope) -> list[tuple[str, str]]:
+    return [(tag.label, tag.text) for tag in scope.take()[1]]
+
+
+@pytest.mark.parametrize(
+    ("items", "texts"),
+    [
+        ("one text", ["one text"]),
+        (["a", "b"], ["a", "b"]),
+        (("a", b"b"), ["a", "b"]),
+        ({"text": "a"}, ["a"]),
+        ([{"text": "a"}, {"content": "b"}, {"page_content": "c"}, {"other": 1}], ["a", "b", "c"]),
+        ([{"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}], ["ab"]),
+        (Document("a"), ["a"]),
+        ([Document("a"), Document("b")], ["a", "b"]),
+        ((text for text in "ab"), ["a", "b"]),
+        ([1, None, ""], ["1"]),
+        (7, ["7"]),
+        (None, []),
+        ([], []),
+    ],
+)
+def test_texts_are_found_in_whatever_is_tagged(items: Any, texts: list[str]) -> None:
+    scope = Scope()
+
+    scope.tag("rag", items)
+
+    assert labels(scope) == [("rag", text) for text in texts]
+
+
+def test_tags_add_up_and_are_used_by_the_next_call_alone() -> None:
+    scope = Scope()
+    scope.tag("rag", "a")
+    scope.tag("memory", ["b", "c"])
+
+    assert scope.take() == (None, (Tag("rag", "a"), Tag("memory", "b"), Tag("memory", "c")))
+    assert scope.take() == (None, ())
+
+
+def test_a_call_in_a_child_task_uses_the_tags_up_for_its_parent() -> None:
+    scope = Scope()
+
+    async def run() -> list[list[tuple[str, str]]]:
+        async def call() -> list[tuple[str, str]]:
+            return labels(scope)
+
+        scope.tag("rag", "a")
+        first = await asyncio.create_task(call())
+        return [first, await asyncio.wait_for(call(), 5), labels(scope)]
+
+    assert asyncio.run(run()) == [[("rag", "a")], [], []]
+
+
+def test_a_tag_made_after_a_task_was_started_is_not_the_tasks() -> None:
+    scope = Scope()
+
+    async def run() -> list[list[tuple[str, str]]]:
+        async def call() -> list[tuple[str, str]]:
+            return labels(scope)
+
+        scope.tag("early", "a")
+        task = asyncio.create_task(call())
+        scope.tag("late", "b")
+        return [await task, labels(scope)]
+
+    assert asyncio.run(run()) == [[("early", "a")], [("late", "b")]]
+
+
+def test_one_of_two_calls_at_once_gets_the_tags() -> None:
+    scope = Scope()
+    got: list[list[tuple[str, str]]] = []
+    scope.tag("rag", "a")
+    contexts = [contextvars.copy_context() for _ in range(8)]
+    threads = [
+        threading.Thread(target=c.run, args=(lambda: got.append(labels(scope)),)) for c in contexts
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(got) == [[]] * 7 + [[("rag", "a")]]
+
+
+def test_steps_nest_and_come_back() -> None:
+    scope = Scope()
+    seen = []
+    scope.mark("plan")
+    with scope.inside("search"):
+        seen.append(scope.take()[0])
+        with scope.inside(7):
+            seen.append(scope.take()[0])
+        seen.append(scope.take()[0])
+    seen.append(scope.take()[0])
+    scope.mark(None)
+
+    assert [*seen, scope.take()[0]] == ["search", "7", "search", "plan", None]
+
+
+def test_a_step_that_is_left_in_another_context_raises_nothing() -> None:
+    scope = Scope()
+    step = scope.inside("search")
+    contextvars.copy_context().run(step.__enter__)
+
+    assert step.__exit__(None, None, None) is False
+    assert scope.take()[0] is None
+
+
+def test_a_new_thread_starts_without_labels() -> None:
+    scope = Scope()
+    scope.mark("plan")
+    scope.tag("rag", "a")
+    seen: list[Any] = []
+    thread = threading.Thread(target=lambda: seen.append(scope.take()))
+    thread.start()
+    thread.join()
+
+    assert seen == [(None, ())]
