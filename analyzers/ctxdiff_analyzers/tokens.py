@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from ctxdiff_capture.model import Usage
 
@@ -155,23 +156,31 @@ def streamed_without_usage(turn: Turn) -> bool:
 
 def _sliced(timeline: Timeline, turn: Turn) -> tuple[int, tuple[Slice, ...]]:
     counts = token_counts(timeline)
-    doubtful, parts = doubtful_labels(timeline), content_parts(timeline)
     stored: dict[int, list[int]] = {}
-    for block, label in zip(turn.inputs, turn.labels, strict=True):
-        hides = label in doubtful and block in parts and is_result(timeline, block)
-        kept = RESULT if hides else label
-        stored.setdefault(kept, []).append(counts[block])
+    for block, label in zip(turn.inputs, _labels(timeline, turn), strict=True):
+        stored.setdefault(label, []).append(counts[block])
     # Several stored labels may bear one name: tagged and not tagged.
-    named: dict[str, list[int]] = {}
+    named: dict[str, tuple[int, int]] = {}
     for label, tokens in stored.items():
         name = TOOL_OUTPUT if label == RESULT else timeline.label_table[label][0]
-        named.setdefault(name, []).extend(tokens)
-    total = sum(map(sum, named.values()))
+        before = named.get(name, (0, 0))
+        named[name] = (before[0] + sum(tokens), before[1] + len(tokens))
+    total = sum(size for size, _ in named.values())
     slices = [
-        Slice(name, sum(tokens), len(tokens), percent(sum(tokens), total))
-        for name, tokens in named.items()
+        Slice(name, size, blocks, percent(size, total)) for name, (size, blocks) in named.items()
     ]
-    return total, tuple(sorted(slices, key=lambda piece: -piece.tokens))
+    return total, tuple(sorted(slices, key=attrgetter("tokens"), reverse=True))
+
+
+def _labels(timeline: Timeline, turn: Turn) -> Sequence[int]:
+    """The turn's label indices, `RESULT` where the content overrules one."""
+    doubtful, parts = doubtful_labels(timeline), content_parts(timeline)
+    if parts.isdisjoint(turn.inputs) or doubtful.isdisjoint(turn.labels):
+        return turn.labels
+    return [
+        RESULT if label in doubtful and block in parts and is_result(timeline, block) else label
+        for block, label in zip(turn.inputs, turn.labels, strict=True)
+    ]
 
 
 def _by_agent(groups: Mapping[str | None, Timeline]) -> Iterator[AgentUsage]:
