@@ -25,8 +25,8 @@ MAGIC = b"SQLite format 3\x00"
 _DEFENCES = ("trusted_schema = off", "cell_size_check = on", "mmap_size = 0", "query_only = on")
 """Source: https://www.sqlite.org/security.html, section 1.2."""
 
-_COPY_ATTEMPTS = 20
-_COPY_PAUSE_SECONDS = 0.02
+_ATTEMPTS = 20
+_PAUSE_SECONDS = 0.02
 _WAL_HEADER_BYTES = 32
 
 
@@ -83,18 +83,59 @@ def open_untouched(path: Path) -> Opened:
         StoreError: it may not be read.
     """
     try:
-        _check_is_sqlite(path)
-        _refuse_journal(path)
-        identity = _identity(path) or (0, 0, 0)
-        if _size_of(_beside(path, "-wal")) == 0:
-            return Opened(path, _connected(path, immutable=True), None, identity)
-        copy = _private_copy(path)
+        for _ in range(_ATTEMPTS):
+            _check_is_sqlite(path)
+            _refuse_journal(path)
+            opened = _opened_alone(path) or _opened_as_copy(path)
+            if opened is not None:
+                return opened
+            time.sleep(_PAUSE_SECONDS)
     except OSError as error:
         raise StoreError(
             f"{path} cannot be read ({error.strerror})", remedy="check its permissions"
         ) from None
-    connection = _connected(copy.path / "trace", immutable=False)
-    return Opened(path, connection, copy, identity)
+    raise StoreBusy(
+        f"{path} changed each time it was copied", remedy="ask again when its writer is quieter"
+    )
+
+
+def _opened_alone(path: Path) -> Opened | None:
+    """The file where it stands, or None when a log belongs to it."""
+    identity = _identity(path)
+    if identity is None or _size_of(_beside(path, "-wal")):
+        return None
+    return Opened(path, _connected(path, immutable=True), None, identity)
+
+
+def _opened_as_copy(path: Path) -> Opened | None:
+    """A private copy of file and log, or None when they changed meanwhile."""
+    copy = PrivateFolder()
+    try:
+        if _is_copied(path, copy.path / "trace"):
+            connection = _connected(copy.path / "trace", immutable=False)
+            return Opened(path, connection, copy, (0, 0, 0))
+    except FileNotFoundError:
+        pass  # the log vanished while we looked: its writer ended
+    except BaseException:
+        copy.cleanup()
+        raise
+    copy.cleanup()
+    return None
+
+
+def _is_copied(path: Path, target: Path) -> bool:
+    """Copy file and log; False when the copy may not be consistent.
+
+    The file is copied before the log. What a checkpoint writes into the file meanwhile stands in
+    the log too, as long as the log was not begun anew: its header, which holds fresh random
+    numbers each time, tells. A commit that is half copied is ignored by its checksum.
+    Source: https://www.sqlite.org/walformat.html, section 2.
+    """
+    wal, copied = _beside(path, "-wal"), _beside(target, "-wal")
+    before = _wal_header(wal)
+    shutil.copyfile(path, target)
+    shutil.copyfile(wal, copied)
+    return before != b"" and before == _wal_header(wal) == _wal_header(copied)
 
 
 def _check_is_sqlite(path: Path) -> None:
@@ -119,42 +160,6 @@ def _refuse_journal(path: Path) -> None:
             f"an unfinished change lies beside {path}",
             remedy="let the program that writes it end, or open it once with that program",
         )
-
-
-def _private_copy(path: Path) -> PrivateFolder:
-    """A folder of ours with a consistent copy of the file and its log.
-
-    The file is copied before the log. What a checkpoint writes into the file meanwhile stands in
-    the log too, as long as the log was not begun anew: its header, which holds fresh random
-    numbers each time, tells. A commit that is half copied is ignored by its checksum.
-    Source: https://www.sqlite.org/walformat.html, section 2.
-    """
-    wal = _beside(path, "-wal")
-    folder = PrivateFolder()
-    try:
-        for _ in range(_COPY_ATTEMPTS):
-            before = _wal_header(wal)
-            shutil.copyfile(path, folder.path / "trace")
-            copied = folder.path / "trace-wal"
-            if before:
-                shutil.copyfile(wal, copied)
-            else:
-                copied.unlink(missing_ok=True)
-            if before and before == _wal_header(wal) == _wal_header(copied):
-                return folder
-            if not before and not _wal_header(wal):
-                return folder
-            time.sleep(_COPY_PAUSE_SECONDS)
-    except FileNotFoundError:
-        # The log vanished while we looked: its writer ended. The caller asks again.
-        pass
-    except BaseException:
-        folder.cleanup()
-        raise
-    folder.cleanup()
-    raise StoreBusy(
-        f"{path} changed each time it was copied", remedy="ask again when its writer is quieter"
-    )
 
 
 def _wal_header(wal: Path) -> bytes:

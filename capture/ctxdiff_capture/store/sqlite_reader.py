@@ -27,6 +27,7 @@ _STEPS_BETWEEN_LOOKS = 10_000
 
 
 T = TypeVar("T")
+_OPENINGS = 3
 
 
 class SQLiteReader:
@@ -37,14 +38,21 @@ class SQLiteReader:
         self._seconds = seconds_per_question
         self._deadline = 0.0
         self._lock = threading.Lock()
-        self._opened = open_untouched(path)
-        self._connection = self._opened.connection
-        self._connection.set_progress_handler(self._is_too_late, _STEPS_BETWEEN_LOOKS)
-        try:
-            self._layout = self._answer(self._vetted)
-        except BaseException:
-            self._opened.close()
-            raise
+        for attempt in range(1, _OPENINGS + 1):
+            self._opened = open_untouched(path)
+            self._connection = self._opened.connection
+            self._connection.set_progress_handler(self._is_too_late, _STEPS_BETWEEN_LOOKS)
+            try:
+                self._layout = self._answer(self._vetted)
+            except StoreBusy:  # a writer ended between opening and looking
+                self._opened.close()
+                if attempt == _OPENINGS:
+                    raise
+            except BaseException:
+                self._opened.close()
+                raise
+            else:
+                return
 
     def sessions(self) -> list[Session]:
         """All sessions, in the order in which they were stored."""

@@ -255,16 +255,38 @@ class SQLiteWriter:
 
 def _refuse_what_is_no_trace(path: Path) -> None:
     """Raise `NotATrace` for a file that holds something else, without touching it."""
+    pause = _FIRST_PAUSE_SECONDS
+    for number in range(1, _ATTEMPTS + 1):
+        try:
+            return _look_inside(path)
+        except (NotATrace, StoreBusy) as error:
+            # Another writer may be creating the tables, or moving its log, at this moment.
+            final = isinstance(error, NotATrace) and not _is_in_use(path)
+            if final or number == _ATTEMPTS:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+    return None
+
+
+def _look_inside(path: Path) -> None:
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return
     opened = open_untouched(path)
     try:
         if has_objects(opened.connection):
             layout_of(opened.connection)
-    except sqlite3.DatabaseError as error:
-        raise NotATrace(f"{path} is damaged ({error})", remedy="record into another file") from None
+    except sqlite3.DatabaseError:
+        if opened.is_stale():
+            raise StoreBusy(f"{path} changes", remedy="try again") from None
+        raise NotATrace(f"{path} is damaged", remedy="record into another file") from None
     finally:
         opened.close()
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether a sidecar shows that another program has the file open, or was stopped in it."""
+    return any(path.with_name(path.name + end).exists() for end in ("-wal", "-shm", "-journal"))
 
 
 def _create_for_owner_only(path: Path) -> None:

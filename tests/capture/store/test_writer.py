@@ -481,3 +481,25 @@ def test_whatever_is_written_comes_back(
         assert labels == [(p.label, p.label_source) for p in call.inputs]
     assert recording.notes == ()
     reader.close()
+
+
+def record_some(path: Path) -> None:
+    details = {"project": "p", "provider": "openai", "started_at": "2026"}
+    for _ in range(5):
+        writer = create_session(Destination(path=path), **details)
+        call = Call(writer.session_id, 1, "openai", "openai.chat", ())
+        writer.write(call)
+        writer.close()
+
+
+def test_programs_that_come_and_go_on_one_new_file_lose_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "a.ctrace"
+    context = multiprocessing.get_context("spawn")
+    programs = [context.Process(target=record_some, args=(path,)) for _ in range(4)]
+    for program in programs:
+        program.start()
+    for program in programs:
+        program.join(120)
+    assert [program.exitcode for program in programs] == [0] * 4
+    assert rows(path, "select count(*), count(distinct run_id) from call") == [(20, 20)]
+    assert list(tmp_path.iterdir()) == [path]
