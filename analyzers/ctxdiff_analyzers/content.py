@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-CALL_TYPES = frozenset(("tool_use", "server_tool_use", "function_call", "custom_tool_call"))
+CALL_TYPES = ("tool_use", "server_tool_use", "function_call", "custom_tool_call")
 """Calls of tools that the request declares by name; those of an MCP server are not."""
-RESULT_TYPES = frozenset(("tool_result", "function_call_output", "custom_tool_call_output"))
+RESULT_TYPES = ("tool_result", "function_call_output", "custom_tool_call_output")
 WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
 WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
 ID_KEYS = ("tool_use_id", "toolUseId", "call_id", "tool_call_id", "id")
@@ -73,8 +73,13 @@ def without_markers(text: str) -> str:
     if not text.startswith("{") or not (_has_marker(text) or '"text"' in text):
         return text
     part = _json(text)
-    if not isinstance(part, dict):
+    try:
+        return _bare(part, text) if isinstance(part, dict) else text
+    except RecursionError:
         return text
+
+
+def _bare(part: dict[str, Any], text: str) -> str:
     bare = _unmarked(part)
     if not bare:
         return ""
@@ -111,7 +116,11 @@ def _declared(part: Mapping[str, Any]) -> Iterator[str]:
         listed = part.get(key)
         for declared in listed if isinstance(listed, list) else ():
             if isinstance(declared, dict):
-                yield from _declared(declared)
+                yield from _own_name(declared)
+    yield from _own_name(part)
+
+
+def _own_name(part: Mapping[str, Any]) -> Iterator[str]:
     for holder in (part, part.get("function"), part.get("toolSpec"), part.get("custom")):
         name = holder.get("name") if isinstance(holder, dict) else None
         if isinstance(name, str) and name:

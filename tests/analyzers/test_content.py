@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ctxdiff_analyzers.content import (
+    ToolCall,
+    is_tool_result,
+    part_id,
+    part_type,
+    schema_names,
+    tool_calls,
+    without_markers,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "name", "id", "function", "toolUse", "text", "tool_result"])
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def everything(text: str) -> tuple[Any, ...]:
+    readers = (tool_calls, is_tool_result, part_id, part_type, schema_names, without_markers)
+    return tuple(reader(text) for reader in readers)
+
+
+@given(values)
+def test_any_json_is_read_without_harm(value: Any) -> None:
+    assert len(everything(json.dumps(value))) == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[{",
+        "not json",
+        '{"a": ' * 50_000,
+        '{"cache_control": ' + '{"a": ' * 450 + "1" + "}" * 451,
+        '{"n": ' + "9" * 5_000 + "}",
+        '{"text": "\\ud800", "type": "text"}',
+    ],
+)
+def test_hostile_text_is_read_without_harm(text: str) -> None:
+    assert everything(text)[0] == ()
+
+
+def test_an_id_joins_a_call_and_its_result() -> None:
+    assert tool_calls('{"id": "c1", "type": "function", "function": {"name": "a"}}') == (
+        ToolCall("a", "c1"),
+    )
+    assert part_id('{"content": "4 C", "tool_use_id": "t1", "type": "tool_result"}') == "t1"
+    assert part_id('{"toolResult": {"toolUseId": "t2", "content": []}}') == "t2"
+    assert part_id("plain words") is None
+
+
+@pytest.mark.parametrize(
+    ("part", "bare"),
+    [
+        ({"type": "text", "text": "hi"} | MARK, "hi"),
+        ({"type": "text", "text": "hi"}, "hi"),
+        ({"cachePoint": {"type": "default"}}, ""),
+        ({"name": "a"} | MARK, '{"name": "a"}'),
+        (
+            {"type": "tool_result", "content": [{"type": "text", "text": "x"} | MARK]},
+            '{"content": [{"text": "x", "type": "text"}], "type": "tool_result"}',
+        ),
+        ({"type": "text", "text": "hi", "citations": []}, None),
+    ],
+)
+def test_markers_and_wrapping_are_no_content(part: Any, bare: str | None) -> None:
+    text = json.dumps(part, sort_keys=True)
+    assert without_markers(text) == (text if bare is None else bare)
+
+
+def test_words_about_markers_stay() -> None:
+    text = "use cache_control on the last block"
+    assert without_markers(text) == text
