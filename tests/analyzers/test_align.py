@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ctxdiff_analyzers.align import Alignment, align, in_order
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 lists = st.lists(st.integers(0, 6), max_size=14)
@@ -21,6 +21,7 @@ def test_a_window_that_moved_on_loses_its_front() -> None:
     assert align([9, 1, 2, 3], [9, 2, 3, 4]) == Alignment(((0, 0), (2, 1), (3, 2)), (1,), (3,))
 
 
+@settings(deadline=None)
 @given(lists, lists)
 def test_every_index_is_accounted_for_once(old: list[int], new: list[int]) -> None:
     found = align(old, new)
@@ -29,12 +30,14 @@ def test_every_index_is_accounted_for_once(old: list[int], new: list[int]) -> No
     assert all(old[i] == new[j] for i, j in found.pairs)
 
 
+@settings(deadline=None)
 @given(lists, lists)
 def test_as_many_are_paired_in_either_direction(old: list[int], new: list[int]) -> None:
     both = sum((Counter(old) & Counter(new)).values())
     assert len(align(old, new).pairs) == len(align(new, old).pairs) == both
 
 
+@settings(deadline=None)
 @given(st.permutations(range(8)))
 def test_what_did_not_move_ascends_on_both_sides_and_is_as_long_as_can_be(
     order: list[int],

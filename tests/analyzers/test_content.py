@@ -13,7 +13,7 @@ from ctxdiff_analyzers.content import (
     tool_calls,
     without_markers,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -37,6 +37,7 @@ def everything(text: str) -> tuple[Any, ...]:
     return tuple(reader(text) for reader in readers)
 
 
+@settings(deadline=None)
 @given(values)
 def test_any_json_is_read_without_harm(value: Any) -> None:
     assert len(everything(json.dumps(value))) == 6

@@ -146,7 +146,7 @@ words = st.sampled_from(["alpha", "bravo bravo", "charlie one two", "charlie one
 blocks = st.tuples(st.sampled_from(["user", "assistant", "system"]), words)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(blocks, max_size=8), st.lists(blocks, max_size=8))
 def test_every_block_is_in_one_entry_and_tokens_add_up(
     make: SimpleNamespace, old: list[tuple[str, str]], new: list[tuple[str, str]]
@@ -163,7 +163,7 @@ def test_every_block_is_in_one_entry_and_tokens_add_up(
     assert diff.net_tokens == total_tokens(timeline, second) - total_tokens(timeline, first)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(blocks, max_size=8))
 def test_a_turn_is_unchanged_against_itself(
     make: SimpleNamespace, specs: list[tuple[str, str]]

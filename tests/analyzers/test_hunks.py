@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 from ctxdiff_analyzers.hunks import Budget, Segment, hunk, text_diff
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 texts = st.one_of(
@@ -54,6 +54,7 @@ def test_equal_texts_have_no_first_difference() -> None:
     assert (found.first_diff_char, found.equal_chars, len(found.spans)) == (None, 4, 1)
 
 
+@settings(deadline=None)
 @given(texts, texts, st.sampled_from([0, 20, 40_000]))
 def test_the_spans_rebuild_both_texts(old: str, new: str, steps: int) -> None:
     found = text_diff(old, new, Budget(steps=steps))
@@ -65,6 +66,7 @@ def test_the_spans_rebuild_both_texts(old: str, new: str, steps: int) -> None:
     assert found.equal_chars + found.inserted_chars == len(new)
 
 
+@settings(deadline=None)
 @given(texts, texts)
 def test_the_first_difference_is_where_the_texts_part(old: str, new: str) -> None:
     shared = next(
@@ -74,6 +76,7 @@ def test_the_first_difference_is_where_the_texts_part(old: str, new: str) -> Non
     assert text_diff(old, new).first_diff_char == (None if old == new else shared)
 
 
+@settings(deadline=None)
 @given(texts, texts, st.integers(0, 80), st.integers(0, 12))
 def test_a_hunk_stays_within_its_budget(old: str, new: str, most: int, context: int) -> None:
     found = hunk(old, new, Budget(max_chars=most, context_chars=context))
