@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _summary(report: ImportReport, target: Path) -> str:
     counts = f"{report.calls} calls, {report.sessions} sessions, {len(report.errors)} bad lines"
-    return f"{counts} → {shown(str(target))}"
+    return f"{counts} → {shown(str(target)) if report.calls else 'no trace written'}"
 
 
 def _fields(report: ImportReport) -> dict[str, object]:

@@ -50,6 +50,13 @@ def test_a_log_without_a_fault_gives_success_and_silence_on_stderr(ctxdiff: Cli)
     assert done.out == "1 calls, 1 sessions, 0 bad lines → named.ctrace\n"
 
 
+def test_a_log_without_a_good_line_leaves_no_trace(ctxdiff: Cli) -> None:
+    Path("calls.jsonl").write_text("{not json\n", encoding="utf-8")
+    done = ctxdiff("import", "calls.jsonl")
+    assert (done.status, done.out) == (1, "0 calls, 0 sessions, 1 bad lines → no trace written\n")
+    assert [path.name for path in Path.cwd().iterdir()] == ["calls.jsonl"]
+
+
 def test_the_report_in_json_names_every_bad_line(ctxdiff: Cli, log: Path) -> None:
     report = json.loads(ctxdiff("import", log, "--json").out)
     assert (report["trace"], report["calls"], report["sessions"]) == ("calls.ctrace", 2, 1)
