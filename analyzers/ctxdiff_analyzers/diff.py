@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -194,7 +195,7 @@ def _in_reading_order(
     """The new turn's blocks in order; each evicted one behind the neighbour it stood behind."""
     anchors = iter(in_order(sorted(found.same + found.edited, key=lambda pair: pair[1])))
     anchor = next(anchors, None)
-    gone = sorted(evicted)
+    gone = deque(sorted(evicted))
     for j in range(-1, max(standing, default=-1) + 1):
         if j >= 0:
             yield standing[j]
@@ -205,4 +206,4 @@ def _in_reading_order(
             anchor = next(anchors, None)
         # Up to the next block that did not move.
         while gone and (anchor is None or gone[0] < anchor[0]):
-            yield evicted[gone.pop(0)]
+            yield evicted[gone.popleft()]
