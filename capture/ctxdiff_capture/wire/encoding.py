@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 
 def decoded_body(raw: bytes, content_encoding: str) -> tuple[bytes, str | None]:
@@ -42,17 +44,31 @@ def _deflate(body: bytes) -> bytes:
         return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body)
 
 
+# The modules below are there when the host's HTTP library may have asked for their encoding.
+
+
 def _brotli(body: bytes) -> bytes:
-    # Optional: the host has it when the server may answer in it.
-    decompressor = import_module("brotli").Decompressor()
-    plain: bytes = decompressor.process(body)
+    decompressor = _first_of("brotli", "brotlicffi").Decompressor()
+    # The two packages of that name call it differently.
+    undo = getattr(decompressor, "decompress", None) or decompressor.process
+    plain: bytes = undo(body)
     return plain
 
 
 def _zstd(body: bytes) -> bytes:
-    decompressor = import_module("zstandard").ZstdDecompressor().decompressobj()
+    module = _first_of("compression.zstd", "backports.zstd", "zstandard")
+    decompressor = module.ZstdDecompressor()
+    if hasattr(decompressor, "decompressobj"):  # zstandard
+        decompressor = decompressor.decompressobj()
     plain: bytes = decompressor.decompress(body)
     return plain
+
+
+def _first_of(*names: str) -> Any:
+    for name in names:
+        with suppress(ImportError):
+            return import_module(name)
+    raise ImportError(names[0])
 
 
 _UNDO: dict[str, Callable[[bytes], bytes]] = {
