@@ -73,7 +73,12 @@ def explain(
     opened = find_run(source, run, ask)
     with opened.lock:
         scope = find_scope(opened, agent, ask)
-        seq, chosen_by = suspect(opened.timeline, scope) if turn is None else (turn, ASKED)
+        if turn is not None:
+            seq, chosen_by = turn, ASKED
+        elif ask.by_text:
+            seq, chosen_by = suspect(opened.timeline, scope)
+        else:
+            seq, chosen_by = first_failed(scope)
         this = find_turn(opened, seq, scope)
         found = explaining.explain(opened.timeline, seq, window=window)
         return Explanation(
@@ -103,6 +108,14 @@ def suspect(run: Timeline, scope: Timeline) -> tuple[int, ChosenBy]:
     if not signs:
         signs += _telling_losses(run, scope)
     return min(signs, default=(scope.turns[-1].seq, "last"), key=lambda sign: sign[0])
+
+
+def first_failed(scope: Timeline) -> tuple[int, ChosenBy]:
+    """The first turn that failed, or the last one: a choice that follows from no text."""
+    for turn in scope.turns:
+        if turn.call.error is not None:
+            return turn.seq, "failed"
+    return scope.turns[-1].seq, "last"
 
 
 def _sign(turn: Turn) -> ChosenBy | None:

@@ -166,7 +166,7 @@ class OpenRun:
 
     def _with_neighbours(self, at: int) -> list[str]:
         """The block's hash and those of the next blocks: who asks for one often asks on."""
-        wanted = []
+        wanted: list[str] = []
         tokens = 0
         for block in self.recording.blocks[at : at + BATCH_BLOCKS]:
             tokens += block.token_count

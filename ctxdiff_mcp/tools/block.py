@@ -52,7 +52,7 @@ def _text(context: Context, values: Values, found: BlockText) -> str:
     line = f"run {env.name(found.run.name)}, block {handle(env, ref)}: {ref.role} {ref.kind}"
     if found.label is not None:
         line += f", label {env.name(found.label)}"
-    env.say(f"{line}, {tokens(ref.tokens, ref.exact)}")
+    env.say(f"{line}, {tokens(env, ref.tokens, ref.exact)}")
     if ref.content_hash and not env.policy.hides_text:
         env.say(f"content hash {ref.content_hash}")
     for word, spelled in (("role", found.role_in_file), ("kind", found.kind_in_file)):
@@ -126,7 +126,7 @@ def _row(env: Envelope, row: Placed) -> str:
     line += f"{handle(env, row.block)}"
     if row.label is not None:
         line += f", label {env.name(row.label)}{' (tagged)' if row.tagged else ''}"
-    return f"{line}, {tokens(row.block.tokens, row.block.exact)}"
+    return f"{line}, {tokens(env, row.block.tokens, row.block.exact)}"
 
 
 def _first_text(env: Envelope, found: TurnBlocks) -> str:

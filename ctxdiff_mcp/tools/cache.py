@@ -53,15 +53,15 @@ def _verdict(env: Envelope, found: Cache) -> list[str]:
         return [
             (
                 f"{head}{calm}; shortest stable start "
-                f"{tokens(found.stable_prefix_tokens_min, found.exact)}"
+                f"{tokens(env, found.stable_prefix_tokens_min, found.exact)}"
             )
         ]
     rows = [
         (
             f"{head}prefix broke {plural(len(found.breaks), 'time')} in "
             f"{plural(found.pairs, 'pair')} of turns; "
-            f"{tokens(found.rebilled_tokens, found.exact)} sent again behind the breaks; "
-            f"shortest stable start {tokens(found.stable_prefix_tokens_min, found.exact)}"
+            f"{tokens(env, found.rebilled_tokens, found.exact)} sent again behind the breaks; "
+            f"shortest stable start {tokens(env, found.stable_prefix_tokens_min, found.exact)}"
         )
     ]
     if found.fix_hint:
@@ -88,18 +88,20 @@ def _reported(found: Cache) -> list[str]:
 
 def _group_line(env: Envelope, found: Cache, group: BreakRows) -> str:
     first = group.first
-    kind = first.culprit
-    if env.policy.hides_names and kind != "reordered":
-        kind = "changed"  # which of the others it is follows from the texts
-    line = f"- {kind} at position {first.position}, label {env.name(first.label)}, "
-    line += f"{first.block.role} {first.block.kind} block {handle(env, first.block)}"
-    if first.before is not None and not env.policy.hides_names:
-        line += f" (was {handle(env, first.before)})"
+    if env.policy.hides_names:
+        # Which block is at fault, and how, follows from the texts.
+        kind = "reordered" if first.culprit == "reordered" else "changed"
+        line = f"- {kind} at position {first.position}"
+    else:
+        line = f"- {first.culprit} at position {first.position}, label {env.name(first.label)}, "
+        line += f"{first.block.role} {first.block.kind} block {handle(env, first.block)}"
+        if first.before is not None:
+            line += f" (was {handle(env, first.before)})"
     line += f", agent {agent(env, first.agent)}"
     line += f": {group.count} of {plural(group.pairs, 'pair')}, "
     line += f"turn{'s' if group.count > 1 else ''} {ranges(group.turns)}"
     line += f"; stable before it {plural(first.stable_blocks, 'block')}, "
-    line += tokens(first.stable_tokens, found.exact)
+    line += tokens(env, first.stable_tokens, found.exact)
     line += f"; next: {_next_call(env, found, first)}"
     return line + _detail(env, first)
 

@@ -82,9 +82,9 @@ def summary_lines(env: Envelope, found: Diff) -> list[str]:
             f"{counts.unchanged} unchanged{moved}"
         ),
         (
-            f"{tokens(found.tokens_added, found.exact)} in, "
-            f"{tokens(found.tokens_evicted, found.exact)} out, net {found.net_tokens:+,}; "
-            f"{tokens(found.unchanged_tokens, found.exact)} unchanged"
+            f"{tokens(env, found.tokens_added, found.exact)} in, "
+            f"{tokens(env, found.tokens_evicted, found.exact)} out, net {found.net_tokens:+,}; "
+            f"{tokens(env, found.unchanged_tokens, found.exact)} unchanged"
         ),
     ]
     if found.crosses_agents:
@@ -108,9 +108,11 @@ def offer_change(env: Envelope, found: Diff, change: Change, *, detailed: bool) 
     line += f" block {handle(env, change.block)}"
     if change.before is not None:
         line += f" (was {handle(env, change.before)})"
-    line += f", label {env.name(change.label)}, {tokens(change.block.tokens, change.block.exact)}"
+    line += (
+        f", label {env.name(change.label)}, {tokens(env, change.block.tokens, change.block.exact)}"
+    )
     if change.kind == "modified" and change.before is not None:
-        line += f", before {tokens(change.before.tokens, change.before.exact)}"
+        line += f", before {tokens(env, change.before.tokens, change.before.exact)}"
     if change.kind == "unchanged" or env.policy.hides_text:
         return env.offer(line)
     if change.kind == "modified":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from ctxdiff_mcp.answers.explain import Explanation, explain
@@ -22,6 +23,8 @@ _CHOSEN = {
     "tagged_block_lost": "; chosen because it is the first turn that lost a tagged block",
     "last": "; chosen because it is the last turn",
 }
+STRUCTURAL = frozenset({"call_failed", "call_retried", "growth_spike", "window_pressure"})
+"""Findings that follow from no text, and may be shown whole in redact mode."""
 MOST_CHANGES = {False: 3, True: 12}
 
 
@@ -43,9 +46,12 @@ def answer(context: Context, values: Values) -> str:
     for line in _facts(env, found, detailed=detailed):
         env.say(line)
     rows = found.findings
+    if env.policy.hides_names:
+        rows = tuple(row for row in rows if row.code in STRUCTURAL)
+        _count_others(env, found)
     if rows:
         env.say(f"{plural(len(rows), 'finding')}, most telling first:")
-    else:
+    elif not found.findings:
         env.say("no fault found at this turn: nothing in the record explains a wrong answer here")
 
     def more(at: int) -> str:
@@ -83,7 +89,7 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
     ]
     lines += outcome_lines(env, found.outcome)
     blocks = sum(part.blocks for part in row.labels)
-    line = f"context: {tokens(row.total_tokens, row.exact)} in {plural(blocks, 'block')}"
+    line = f"context: {tokens(env, row.total_tokens, row.exact)} in {plural(blocks, 'block')}"
     if row.unmeasured_blocks:
         line += f", {plural(row.unmeasured_blocks, 'block')} of unknown size not counted"
     if found.window is not None:
@@ -107,11 +113,21 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
     return lines
 
 
+def _count_others(env: Envelope, found: Explanation) -> None:
+    """What else was found, by code alone: more would depend on the recorded texts."""
+    codes = Counter(row.code for row in found.findings if row.code not in STRUCTURAL)
+    if codes:
+        spelled = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
+        env.say(f"findings that follow from withheld texts, counted only: {spelled}")
+
+
 def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: bool) -> None:
     """The largest changes that no finding tells of, as far as there is room."""
     if found.diff is None:
         return
-    told = {block.ordinal for row in found.findings for block in row.blocks}
+    told: set[int] = set()
+    if not env.policy.hides_names:
+        told = {block.ordinal for row in found.findings for block in row.blocks}
     changes = [
         one
         for one in found.diff.changes

@@ -25,7 +25,8 @@ def offer_finding(
         parts.append(f"agent {env.name(row.agent)}")
     parts += [f"severity {row.severity}", row.certainty]
     if row.tokens is not None:
-        parts.append(f"{row.tokens:,} tokens ({row.tokens_method or 'estimate'})")
+        method = None if env.policy.hides_names else row.tokens_method
+        parts.append(f"{row.tokens:,} tokens ({method or 'estimate'})")
     parts += _evidence(env, row, detailed=detailed)
     line = ", ".join(parts)
     if row.why and not env.policy.hides_names:

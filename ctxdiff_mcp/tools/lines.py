@@ -22,8 +22,12 @@ def handle(env: Envelope, block: BlockRef) -> str:
     return block.content_hash[:HASH_CHARS]
 
 
-def tokens(count: int, exact: bool) -> str:
-    """`1,234 tokens`, or `~1,234 tokens` for an estimate."""
+def tokens(env: Envelope, count: int, exact: bool) -> str:
+    """`1,234 tokens`, or `~1,234 tokens` for an estimate.
+
+    Whether a count is exact follows from the provider, whose name redact mode withholds.
+    """
+    exact = exact and not env.policy.hides_names
     return f"{'' if exact else '~'}{count:,} token{'' if count == 1 else 's'}"
 
 

@@ -57,7 +57,7 @@ def answer(context: Context, values: Values) -> str:
 def _offer(env: Envelope, found: Search, match: Match) -> bool:
     block = match.block
     line = f"- block {handle(env, block)}: {block.role} {block.kind}, "
-    line += f"{tokens(block.tokens, block.exact)}, agent {agent(env, match.agent)}"
+    line += f"{tokens(env, block.tokens, block.exact)}, agent {agent(env, match.agent)}"
     if match.label is not None:
         line += f", label {env.name(match.label)}"
     if match.output_turns:

@@ -62,7 +62,7 @@ def _sums(env: Envelope, found: Tokens) -> list[str]:
     rows = [
         (
             f"run {env.name(found.run.name)}, {who}: {lines.plural(billed.calls_total, 'turn')}; "
-            f"peak {lines.tokens(peak.total_tokens, peak.exact)} at turn {peak.turn}"
+            f"peak {lines.tokens(env, peak.total_tokens, peak.exact)} at turn {peak.turn}"
         )
     ]
     if billed.calls_with_usage:
@@ -104,13 +104,15 @@ def _schema_lines(env: Envelope, found: Tokens) -> list[str]:
     return [
         (
             f"{len(use.unused)} of {lines.plural(use.registered, 'offered tool')} never called, "
-            f"{lines.tokens(use.unused_tokens_per_call, use.exact)} per call "
+            f"{lines.tokens(env, use.unused_tokens_per_call, use.exact)} per call "
             f"({use.pct_of_avg_context} % of the average context){names}{note}"
         )
     ]
 
 
 def _lost_lines(env: Envelope, found: Tokens) -> list[str]:
+    if env.policy.hides_names and found.lost:
+        return [f"{lines.plural(len(found.lost), 'tagged block')} lost"]
     rows = [_lost_line(env, one) for one in found.lost[:MOST_LOST]]
     if len(found.lost) > MOST_LOST:
         rows.append(f"{len(found.lost) - MOST_LOST:,} more tagged blocks were lost")
@@ -121,13 +123,13 @@ def _lost_line(env: Envelope, one: LostBlock) -> str:
     return (
         f"lost tagged block {lines.handle(env, one.block)}: label {env.name(one.label)}, "
         f"agent {lines.agent(env, one.agent)}, last seen turn {one.last_seen_turn}, gone at "
-        f"turn {one.evicted_turn}, {lines.tokens(one.block.tokens, one.block.exact)}"
+        f"turn {one.evicted_turn}, {lines.tokens(env, one.block.tokens, one.block.exact)}"
     )
 
 
 def _turn_line(env: Envelope, row: TurnRow, fill: Fill | None, *, whole: bool) -> str:
     line = f"- turn {row.turn}, {lines.agent(env, row.agent)}"
-    line += f": {lines.tokens(row.total_tokens, row.exact)}"
+    line += f": {lines.tokens(env, row.total_tokens, row.exact)}"
     if row.unmeasured_blocks:
         line += f" + {lines.plural(row.unmeasured_blocks, 'block')} of unknown size"
     if fill is not None:

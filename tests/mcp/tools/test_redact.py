@@ -1,0 +1,147 @@
+"""Redact mode is non-interference: what is said does not depend on what was recorded."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ctxdiff_capture.model import CallError
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.gate.policy import Policy
+from ctxdiff_mcp.tools.registry import BY_NAME, TOOLS, run_tool
+from ctxdiff_mcp.tools.tool import Context
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("ctxdiff_runs", {}),
+    ("ctxdiff_explain", {"run": "latest"}),
+    ("ctxdiff_explain", {"run": "r1", "turn": 2}),
+    ("ctxdiff_explain", {"run": "r1", "turn": 1, "agent": "a1"}),
+    ("ctxdiff_explain", {"run": "r1", "turn": 2, "response_format": "detailed"}),
+    ("ctxdiff_explain", {"run": "r1", "agent": "researcher"}),
+    ("ctxdiff_explain", {"run": "demo"}),
+    ("ctxdiff_explain", {"run": "5e55"}),
+    ("ctxdiff_diff", {"run": "r1", "turn_a": 1, "turn_b": 2}),
+    ("ctxdiff_diff", {"run": "r1", "turn_a": 3, "turn_b": 1}),
+    ("ctxdiff_tokens", {"run": "r1"}),
+    ("ctxdiff_tokens", {"run": "r1", "turn": 3}),
+    ("ctxdiff_cache", {"run": "r1"}),
+    ("ctxdiff_block", {"run": "r1", "turn": 2}),
+    ("ctxdiff_block", {"run": "r1", "content_hash": "b2"}),
+    ("ctxdiff_block", {"run": "r1", "content_hash": "abcdef"}),
+    ("ctxdiff_block", {"run": "r1", "turn": 1, "position": 0, "offset": 5}),
+    ("ctxdiff_search", {"run": "r1", "query": "alpha"}),
+]
+# Structure: which of six texts stands where. The same for every content.
+TURNS = ([0, 1, 2], [0, 1, 3], [0, 4, 1, 5])
+
+
+# How many findings there are may depend on what was recorded; nothing else may.
+COUNTED = re.compile(
+    r"^findings that follow from withheld texts, counted only: [a-z_0-9, ]+\n", re.MULTILINE
+)
+
+
+def redacted(source: Source) -> list[tuple[str, bool]]:
+    context = Context(source, Policy("all"))
+    found = [run_tool(BY_NAME[tool], context, arguments) for tool, arguments in CALLS]
+    source.close()
+    return [(COUNTED.sub("", text), is_error) for text, is_error in found]
+
+
+def record(write: Any, block: Any, turn: Any, texts: list[str], names: list[str]) -> Source:
+    """A run of fixed structure with the given content; every block counts 7 tokens."""
+
+    class Counted(block):  # type: ignore[misc]
+        def placed(self) -> Any:
+            from dataclasses import replace
+
+            placed = super().placed()
+            return replace(placed, block=replace(placed.block, token_count=7))
+
+    agent, label, step, model, provider, finish, project, file = names
+    turns = [
+        turn(
+            [Counted(texts[at], "user", label) for at in row],
+            agent=agent,
+            step=step,
+            model=model,
+            provider=provider,
+            finish=finish,
+            error=CallError(finish, texts[0], 500) if number == 2 else None,
+        )
+        for number, row in enumerate(TURNS)
+    ]
+    path = write(*turns, project=project, name=file)
+    return Source(path.parent)
+
+
+WORDS = st.text("qxzjkvwy☃é\n<[⟦", min_size=12, max_size=60)
+NAMES = st.text("qxzjkvwy", min_size=8, max_size=12)
+
+
+@settings(
+    max_examples=10,
+    phases=[Phase.explicit, Phase.generate],
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    st.lists(WORDS, min_size=6, max_size=6, unique=True),
+    st.lists(NAMES, min_size=8, max_size=8, unique=True),
+)
+def test_two_contents_of_one_structure_get_the_same_answers_byte_for_byte(
+    new_trace: Callable[..., Path],
+    block: Any,
+    turn: Any,
+    tmp_path: Path,
+    texts: list[str],
+    names: list[str],
+) -> None:
+    usual = record(
+        new_trace,
+        block,
+        turn,
+        [
+            f"{word} is text number {n}"
+            for n, word in enumerate(["alpha", "beta", "gamma", "delta", "eps", "zeta"])
+        ],
+        ["researcher", "rag", "plan", "gpt-5.4", "openai", "stop", "shop", "demo"],
+    )
+    expected = redacted(usual)
+    shutil.rmtree(tmp_path / "runs")
+    found = redacted(record(new_trace, block, turn, texts, names))
+    shutil.rmtree(tmp_path / "runs")
+    assert found == expected
+    said = "".join(text for text, _ in found)
+    for secret in (*texts, *names):
+        assert not any(secret[at : at + 6] in said for at in range(len(secret) - 5))
+
+
+def test_a_content_hash_is_neither_shown_nor_accepted(story: Path, ask: Callable[..., Any]) -> None:
+    shown = ask("ctxdiff_block", run="demo", turn=1, position=2).text
+    digest = shown.split("content hash ")[1][:64]
+    for redact in ("text", "all"):
+        policy = Policy(redact)
+        run = "demo" if redact == "text" else "r1"
+        assert digest[:6] not in ask("ctxdiff_block", run=run, turn=1, policy=policy).text
+        assert ask("ctxdiff_block", run=run, content_hash=digest, policy=policy).is_error
+        assert not ask("ctxdiff_block", run=run, content_hash="b3", policy=policy).is_error
+
+
+def test_redacting_text_alone_keeps_short_plain_names(story: Path, ask: Callable[..., Any]) -> None:
+    text = ask("ctxdiff_explain", run="demo", turn=3, policy=Policy("text")).text
+    assert text.startswith("run demo, turn 3, agent researcher, ")
+    assert "museum" not in text
+    assert "⟦" not in text
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_is_asked_by_the_pairs_above(tool: Any) -> None:
+    assert tool.name in {name for name, _ in CALLS}
