@@ -136,7 +136,8 @@ def test_the_distributions_pin_each_other_to_that_version() -> None:
         (folder.name, *pin)
         for folder in FOLDERS.values()
         for pin in re.findall(
-            r'"(ctxdiff-(?:capture|analyzers))([=<>~!][^"]*)"', (folder / "pyproject.toml").read_text()
+            r'"(ctxdiff-(?:capture|analyzers))([=<>~!][^"]*)"',
+            (folder / "pyproject.toml").read_text(),
         )
     }
     version = f"=={literal_version(ROOT)}"

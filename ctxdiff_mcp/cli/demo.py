@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 from importlib.resources import as_file, files
 from importlib.util import find_spec
@@ -85,20 +84,27 @@ def record(path: Path) -> str:
         with as_file(files("ctxdiff_mcp.cli") / "data" / "demo.jsonl") as log:
             import_log(log, path)
         return "imported from the log of an earlier run"
-    from anthropic import Anthropic  # noqa: PLC0415  only where the SDK is installed
-    from openai import OpenAI  # noqa: PLC0415  likewise
+    import anthropic  # noqa: PLC0415  only where the SDK is installed
+    import openai  # noqa: PLC0415  likewise
 
     # A proxy that the environment names would be asked for the loopback address.
-    os.environ["no_proxy"] = "*"
     with (
         provider(ANSWERS) as fake,
-        OpenAI(base_url=f"{fake.url}/v1", api_key="none") as openai,
-        Anthropic(base_url=fake.url, api_key="none") as anthropic,
+        openai.OpenAI(
+            base_url=f"{fake.url}/v1",
+            api_key="none",
+            http_client=openai.DefaultHttpxClient(trust_env=False),
+        ) as researcher,
+        anthropic.Anthropic(
+            base_url=fake.url,
+            api_key="none",
+            http_client=anthropic.DefaultHttpxClient(trust_env=False),
+        ) as writer,
         trace.init(NAME, path=path) as tracer,
     ):
         run_pipeline(
-            tracer.wrap(openai, agent="researcher"),
-            tracer.wrap(anthropic, agent="writer"),
+            tracer.wrap(researcher, agent="researcher"),
+            tracer.wrap(writer, agent="writer"),
             tag=tracer.tag,
             step=tracer.step,
         )

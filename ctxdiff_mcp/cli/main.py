@@ -57,7 +57,8 @@ def parser_for(chosen: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ctxdiff-mcp {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (_, summary) in COMMANDS.items():
-        sub = commands.add_parser(name, help=summary, description=f"{summary}.".capitalize())
+        description = f"{summary[0].upper()}{summary[1:]}."
+        sub = commands.add_parser(name, help=summary, description=description)
         if name == chosen:
             load(name).add_arguments(sub)
     return parser

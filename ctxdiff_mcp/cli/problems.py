@@ -33,7 +33,8 @@ def status_of(problem: CtxdiffError, args: argparse.Namespace) -> int:
             _nothing_to_tell(problem, args)
             return 0
         choices = "".join(f"\n  {choice}" for choice in _choices(problem.choices))
-        complain(problem.problem, remedy=problem.remedy + choices)
+        asked = f" ({args.asked})" if "asked" in args else ""
+        complain(problem.problem + asked, remedy=problem.remedy + choices)
         return 1 if problem.code in FAILED else 2
     complain(problem.problem, remedy=problem.remedy)
     return 2 if isinstance(problem, SelectionError) else 1

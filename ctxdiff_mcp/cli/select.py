@@ -112,7 +112,9 @@ def selected(args: argparse.Namespace, session: str | None = None) -> Selected:
     if not runs:
         open_reader(path).close()  # says in words what is wrong with the file
         raise StoreError(f"{path} cannot be read", remedy="name another file with --project")
-    return Selected(source, one_session(runs, session or args.session).handle)
+    chosen = one_session(runs, session or args.session)
+    args.asked = f"{path.name}, session {chosen.session.id[:12]}"  # complaints name it
+    return Selected(source, chosen.handle)
 
 
 def newest_trace(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from ctxdiff_capture.errors import SelectionError
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SelectionError: a limit is out of range, or the environment's store cannot be served.
     """
+    if sys.stdin.isatty():
+        print("ctxdiff-mcp: serving MCP on stdin; `ctxdiff-mcp --help` tells more", file=sys.stderr)
     folder = args.runs_dir.expanduser() if args.runs_dir else None
     try:
         serve(folder, args.redact, default_cap=args.max_bytes, hard_cap=args.max_bytes_ever)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from ctxdiff_mcp._version import __version__
 from ctxdiff_mcp.cli import main as front
 from ctxdiff_mcp.cli import runs
+from ctxdiff_mcp.cli import serve as serving
 
 ROOT = Path(__file__).resolve().parents[3]
 Cli = Callable[..., Any]
@@ -62,6 +64,47 @@ def test_without_a_command_the_server_is_started(
     with pytest.raises(KeyboardInterrupt):
         ctxdiff(*argv)
     assert asked == ["serve"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "served"),
+    [
+        ([], (None, "off", None, None)),
+        (["--runs-dir", "x"], (Path("x"), "off", None, None)),
+        (["--redact"], (None, "all", None, None)),
+        (["serve", "--redact", "text"], (None, "text", None, None)),
+        (["--max-bytes", "4000", "--max-bytes-ever", "9000"], (None, "off", 4000, 9000)),
+    ],
+)
+def test_the_flags_of_the_server_reach_it(
+    ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch, argv: list[str], served: tuple[Any, ...]
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def serve(folder: Path | None, redact: str, *, default_cap: int, hard_cap: int) -> None:
+        asked.append((folder, redact, default_cap, hard_cap))
+
+    monkeypatch.setattr(serving, "serve", serve)
+    assert ctxdiff(*argv) == (0, "", "")
+    assert asked == [served]
+
+
+@pytest.mark.slow
+def test_a_limit_out_of_range_is_wrong_use(tmp_path: Path) -> None:
+    # In a process of its own: the server takes stdin and stdout for itself.
+    sources = os.pathsep.join(str(part) for part in (ROOT, ROOT / "capture", ROOT / "analyzers"))
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxdiff_mcp", "serve", "--max-bytes", "1"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": sources},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "1000" in done.stderr
 
 
 def test_a_fault_of_ours_is_told_without_a_traceback(

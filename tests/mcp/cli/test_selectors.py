@@ -140,6 +140,7 @@ def test_an_unknown_turn_is_a_failure_and_the_turns_are_listed(
     done = ctxdiff(command, "--project", demo, "--turn", "77")
     assert (done.status, done.out) == (1, "")
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9" in done.err
+    assert "(demo.ctrace, session " in done.err
 
 
 def test_a_turn_of_another_agent_is_a_failure(ctxdiff: Cli, demo: Path) -> None:
