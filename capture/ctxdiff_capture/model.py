@@ -26,7 +26,7 @@ class Block:
     """The smallest thing that can be diffed: a message, a content part, a tool schema, an image."""
 
     content_hash: str
-    """64 lower-case hex digits: `hashing.digest_of(role, kind, text)`; for images of a hash input."""
+    """64 lower-case hex digits: `hashing.digest_of(role, kind, text)`; images: of a hash input."""
     role: str
     kind: str
     """`message`, `content_part`, `tool_schema` or `image`; others are kept as they are."""
