@@ -17,6 +17,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    # `python -m` puts the working directory first, and a file `mcp.py` there would be executed.
-    del sys.path[0]
+    # `python -m` puts the working directory first, and a file `mcp.py` there would be executed;
+    # `-I` and `-P` have left it out already.
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
     sys.exit(main())

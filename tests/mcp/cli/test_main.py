@@ -90,6 +90,25 @@ def test_the_flags_of_the_server_reach_it(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("flags", [{}, {"PYTHONSAFEPATH": "1"}], ids=["plain", "safe path"])
+def test_the_module_runs_however_python_builds_its_path(
+    tmp_path: Path, flags: dict[str, str]
+) -> None:
+    (tmp_path / "argparse.py").write_text("raise SystemExit('a file of the project ran')")
+    sources = os.pathsep.join(str(part) for part in (ROOT / "capture", ROOT / "analyzers", ROOT))
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxdiff_mcp", "runs"],
+        cwd=tmp_path,
+        env={**os.environ, **flags, "PYTHONPATH": sources},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
 def test_a_limit_out_of_range_is_wrong_use(tmp_path: Path) -> None:
     # In a process of its own: the server takes stdin and stdout for itself.
     sources = os.pathsep.join(str(part) for part in (ROOT, ROOT / "capture", ROOT / "analyzers"))
