@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[3]
 Cli = Callable[..., Any]
 
 
@@ -85,3 +89,26 @@ def test_what_a_log_says_cannot_act_on_the_terminal(ctxdiff: Cli) -> None:
     done = ctxdiff("import", "calls.jsonl")
     assert done.status == 1
     assert not set(done.err + done.out) & {"\x1b", "\x07", "\u202e"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
+def test_a_terminal_gets_a_progress_bar(tmp_path: Path) -> None:
+    (tmp_path / "calls.jsonl").write_text(line() + "\n", encoding="utf-8")
+    sources = os.pathsep.join(str(part) for part in (ROOT, ROOT / "capture", ROOT / "analyzers"))
+    screen, terminal = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxdiff_mcp", "import", "calls.jsonl"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": sources},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        timeout=60,
+        check=True,
+    )
+    os.close(terminal)
+    seen = os.read(screen, 4096)
+    os.close(screen)
+    assert b"100%" in seen
+    assert done.stdout == "1 calls, 1 sessions, 0 bad lines → calls.ctrace\n".encode()
