@@ -88,7 +88,8 @@ def _is_abandoned(flight: Flight, body: bytes | None) -> bool:
     """Whether the host let go of an answer that was still coming."""
     if flight.ending != "closed" or flight.status is None or flight.status >= 400:
         return False
-    return _LAST_EVENT[flight.surface] not in (body or b"")[-_TAIL_BYTES:]
+    last = _LAST_EVENT.get(flight.surface)
+    return last is None or last not in (body or b"")[-_TAIL_BYTES:]
 
 
 def _milliseconds(flight: Flight, moment_ns: int | None) -> int | None:
