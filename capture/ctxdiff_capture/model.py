@@ -17,7 +17,11 @@ Json: TypeAlias = Any
 TokenMethod: TypeAlias = Literal["tiktoken", "estimate"]
 LabelSource: TypeAlias = Literal["tagged", "heuristic"]
 
-SURFACES = ("openai.chat", "anthropic.messages")
+SURFACES = (
+    "openai.chat",
+    "openai.responses",
+    "anthropic.messages",
+)
 """Surfaces with a decoder: what kind of request body a call carries."""
 
 
@@ -48,6 +52,8 @@ class BlockHead:
     token_method: str
     is_empty: bool
     """True when the text has no characters."""
+    opens_json: bool = True
+    """False when the text starts with neither `{` nor `[`, so that it can be no part in JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxdiff_capture.decoders import anthropic, openai_chat
+from ctxdiff_capture.decoders import anthropic, openai_chat, openai_responses
 from ctxdiff_capture.decoders.assemble import undecoded
 from ctxdiff_capture.decoders.base import Decoder
 from ctxdiff_capture.model import Call, Exchange
@@ -11,6 +11,7 @@ from ctxdiff_capture.tokens.counter import Counter
 DECODERS: dict[str, Decoder] = {
     "anthropic.messages": anthropic.decode,
     "openai.chat": openai_chat.decode,
+    "openai.responses": openai_responses.decode,
 }
 """By surface; a new provider is one new file and one line here."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ctxdiff_capture.decoders.sse import json_events
@@ -30,6 +30,10 @@ class Fold:
     """Folds a stream's events into the non-streamed form, and the error that one of them told."""
     error_type: Callable[[int], str]
     """The class that the provider's SDK raises for an HTTP status from 400 up."""
+    cut: Callable[[bytes], Iterable[dict[str, Json]]] = json_events
+    """Cuts a stream into its events."""
+    starts: tuple[bytes, ...] = (b"data:", b"event:")
+    """What a stream begins with, whatever its content type says."""
 
 
 def read_answer(exchange: Exchange, fold: Fold) -> Answer:
@@ -40,7 +44,7 @@ def read_answer(exchange: Exchange, fold: Fold) -> Answer:
     data = exchange.response or b""
     body, told = _body(data, fold, is_stream=exchange.is_event_stream)
     if exchange.status is not None and exchange.status >= 400:
-        message = error_message(body) or _start_of(data)
+        message = error_message(body) or (told.message if told else None) or _start_of(data)
         told = CallError(fold.error_type(exchange.status), message, exchange.status)
         body = {}
     brought = exchange.error
@@ -65,9 +69,9 @@ def _body(data: bytes, fold: Fold, *, is_stream: bool) -> tuple[dict[str, Json],
     # A refused stream is answered with plain JSON, so the bytes decide before the label does.
     if not is_stream or data.lstrip()[:1] == b"{":
         value = _json(data)
-        if value or not data.startswith((b"data:", b"event:")):
+        if value or not data.startswith(fold.starts):
             return value, None
-    return fold.events(list(json_events(data)))
+    return fold.events(list(fold.cut(data)))
 
 
 def _json(data: bytes) -> dict[str, Json]:

@@ -14,6 +14,8 @@ from ctxdiff_capture.tokens.images import Formula, image_of
 
 TOOL_OUTPUT = "tool_output"
 _LABELS = {"system": "system", "tool": TOOL_OUTPUT, "user": "user", "assistant": "history"}
+_WRAPPED_RESULTS = ("function_response", "code_execution_result", "toolResult")
+"""Results of Gemini and Bedrock, whose parts have no type."""
 
 
 class BlockMaker:
@@ -120,5 +122,9 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 def _is_tool_result(part: Json) -> bool:
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    return isinstance(kind, str) and kind.endswith("tool_result")
+    if not isinstance(part, Mapping):
+        return False
+    kind = part.get("type")
+    if isinstance(kind, str):
+        return kind.endswith("tool_result")
+    return any(isinstance(part.get(key), Mapping) for key in _WRAPPED_RESULTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -12,6 +13,9 @@ from ctxdiff_capture.tokens.images import Formula, data_uri_bytes, image_of, len
 SHORTEST = 64
 """Characters of base64 from which a payload is replaced."""
 _BASE64_KEYS = frozenset(("data", "file_data", "bytes", "b64_json"))
+_SEALED_KEYS = frozenset(("encrypted_content", "thought_signature", "redactedContent", "bytes"))
+"""Keys whose text is a payload when it is nothing but base64."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,9 @@ class Lightened:
 def without_payloads(part: Json, formula: Formula) -> Lightened:
     """`part` with each base64 payload described and not spelled.
 
-    A payload is the content of a `data:` URI, or a string under one of the keys by which providers
-    carry bytes (`data`, `file_data`, `bytes`) beside `"type": "base64"` or a format.
+    A payload is the content of a `data:` URI, a string under one of the keys by which providers
+    carry bytes (`data`, `file_data`, `bytes`) beside `"type": "base64"` or a format, the picture
+    that a tool drew, or sealed thoughts and their signatures.
     """
     if isinstance(part, Mapping):
         return _mapping_without(part, formula)
@@ -55,19 +60,37 @@ def _mapping_without(part: Mapping[str, Json], formula: Formula) -> Lightened:
     kept: dict[str, Json] = {}
     tokens, is_changed = 0, False
     for key, value in part.items():
-        if key in _BASE64_KEYS and _is_payload(part, value):
+        if _is_payload(part, key, value):
             kept[key], is_changed = described(lenient_base64(value)), True
             continue
         inner = without_payloads(value, formula)
         kept[key] = inner.value
         tokens += inner.image_tokens
         is_changed = is_changed or inner.is_changed
-    image = image_of(part, formula) if is_changed else None
+    image = image_of(_as_image(part), formula) if is_changed else None
     return Lightened(kept, tokens + (image.token_count if image else 0), is_changed)
 
 
-def _is_payload(holder: Mapping[str, Json], value: Json) -> bool:
+def _is_payload(holder: Mapping[str, Json], key: str, value: Json) -> bool:
     if not isinstance(value, str) or len(value) < SHORTEST or value.startswith("data:"):
         return False
-    says_so = holder.get("type") == "base64" or "format" in holder or "file_data" in holder
+    if key in _SEALED_KEYS and _BASE64.fullmatch(value):
+        return True
+    kind = holder.get("type")
+    if key == "result":
+        return bool(kind == "image_generation_call")
+    if key not in _BASE64_KEYS:
+        return False
+    says_so = kind == "base64" or "format" in holder or "file_data" in holder
     return says_so or "mime_type" in holder
+
+
+def _as_image(part: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A picture that a tool of OpenAI's made, in the form of one that a user sent."""
+    kind = part.get("type")
+    if kind == "computer_screenshot":
+        return {**part, "type": "input_image"}
+    if kind == "image_generation_call":
+        uri = f"data:image/png;base64,{part.get('result')}"
+        return {"type": "input_image", "image_url": uri}
+    return part

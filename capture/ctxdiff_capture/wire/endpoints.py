@@ -11,6 +11,7 @@ Family: TypeAlias = Literal["openai", "anthropic"]
 # By the end of the path, so that gateways and Azure's deployments are found too.
 _SURFACE_BY_ENDING = {
     "/chat/completions": "openai.chat",
+    "/responses": "openai.responses",
     "/v1/messages": "anthropic.messages",
 }
 

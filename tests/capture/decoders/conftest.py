@@ -19,7 +19,7 @@ def counter():
     return TokenCounter()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def decoded(counter):
     """Decodes a request and a response, each given as a value or as bytes."""
 

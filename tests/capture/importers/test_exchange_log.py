@@ -4,6 +4,7 @@ import json
 from contextlib import ExitStack
 
 import pytest
+from ctxdiff_capture.decoders import DECODERS
 from ctxdiff_capture.errors import ImportFailed
 from ctxdiff_capture.importers.base import ImportReport, LineError, import_log
 from ctxdiff_capture.importers.exchange_log import read_exchange_log
@@ -129,7 +130,7 @@ def test_bad_lines_are_reported_and_the_others_imported(imported):
         b"[]",
         line(),
     )
-    known = "known: anthropic.messages, openai.chat"
+    known = f"known: {', '.join(DECODERS)}"
     assert report == ImportReport(
         calls=2,
         sessions=1,
