@@ -6,17 +6,19 @@ from collections.abc import Iterator
 
 from ctxdiff_analyzers.findings import NextCall
 
-from ctxdiff_mcp.answers.explain import Explanation
+from ctxdiff_mcp.answers.explain import ChosenBy, Explanation
 from ctxdiff_mcp.answers.findings import FindingRow
 from ctxdiff_mcp.answers.turns import Outcome
 from ctxdiff_mcp.text.lines import Line, Style
 from ctxdiff_mcp.text.shown import approx, block_name, name, shown, snippet
 
-CHOSEN = {
+CHOSEN: dict[ChosenBy, str] = {
     "asked": "",
     "failed": " (chosen: the first that failed)",
     "cut_off": " (chosen: the first whose answer was cut off)",
+    "refused": " (chosen: the first that was refused)",
     "tagged_block_lost": " (chosen: the first that lost a tagged block)",
+    "context_lost": " (chosen: the first that lost what seems to matter)",
     "last": " (chosen: the last)",
 }
 _STYLES: dict[str, Style] = {"high": "bad", "medium": "warn", "low": "plain"}

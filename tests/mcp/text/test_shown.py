@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from ctxdiff_analyzers.findings import NextCall
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxdiff_mcp.answers.diff import Edit, Piece
+from ctxdiff_mcp.answers.explain import ChosenBy
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.text.block import numbers
 from ctxdiff_mcp.text.diff import edited
-from ctxdiff_mcp.text.explain import command
+from ctxdiff_mcp.text.explain import CHOSEN, command
 from ctxdiff_mcp.text.shown import paragraphs, shown, snippet
 
 
@@ -63,6 +66,10 @@ def test_an_edit_shows_what_was_left_out() -> None:
     )
     edit = Edit(pieces, 913, 42, 2, 913, "characters", truncated=True)
     assert edited(edit) == "…the price is [-10…-]{+12+} …"
+
+
+def test_every_reason_to_choose_a_turn_has_words() -> None:
+    assert set(CHOSEN) == set(get_args(ChosenBy))
 
 
 @pytest.mark.parametrize(
