@@ -105,7 +105,7 @@ def _may_call(timeline: Timeline, block: int) -> bool:
     head = timeline.blocks[block]
     # A call is a part of its own; whole messages are read in files that other programs wrote.
     kinds = ("content_part",) if timeline.has_outputs else ("content_part", "message")
-    return head.role not in NEVER_CALLS and head.kind in kinds and not head.is_empty
+    return head.role not in NEVER_CALLS and head.kind in kinds and head.opens_json
 
 
 def _schema_use(timeline: Timeline) -> SchemaUse:

@@ -157,7 +157,10 @@ def block_heads(
     connection: sqlite3.Connection, content_hashes: Collection[str], notes: Notes
 ) -> dict[str, BlockHead]:
     """Blocks without their texts by hash; unknown ones are absent."""
-    query = "select content_hash, role, kind, token_count, token_method, text = '' from block"
+    query = (
+        "select content_hash, role, kind, token_count, token_method, text = '',"
+        " substr(text, 1, 1) in ('{', '[') from block"
+    )
     (stored,) = connection.execute("select count(*) from block").fetchone()
     if len(content_hashes) > _CHUNK and 2 * len(content_hashes) > stored:
         # Most of the table is wanted: one pass over it beats a look-up for each block.
@@ -171,7 +174,7 @@ def block_heads(
 
 
 def _block_head(row: Sequence[Any], notes: Notes) -> BlockHead:
-    content_hash, role, kind, count, method, is_empty = row
+    content_hash, role, kind, count, method, is_empty, opens_json = row
     return BlockHead(
         content_hash,
         text(role),
@@ -179,6 +182,7 @@ def _block_head(row: Sequence[Any], notes: Notes) -> BlockHead:
         token_count(count, notes),
         text(method),
         bool(is_empty),
+        bool(opens_json),
     )
 
 

@@ -92,6 +92,7 @@ def test_texts_hash_to_what_their_block_is_called(sample: Path) -> None:
         if head.kind != "image" and "redacted" not in sample.name:
             assert digest_of(head.role, head.kind, texts[head.content_hash]) == head.content_hash
         assert head.is_empty == (texts[head.content_hash] == "")
+        assert head.opens_json == texts[head.content_hash].startswith(("{", "["))
 
 
 def test_reading_changes_no_byte_and_leaves_no_file(
