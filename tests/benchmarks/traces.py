@@ -24,7 +24,7 @@ CREATE TABLE call_block (call_id TEXT NOT NULL REFERENCES call(id),
   label TEXT NOT NULL, label_source TEXT NOT NULL, PRIMARY KEY (call_id, position));
 """
 WORDS = (
-    "parcel route depot driver invoice customer window rain morning bridge signal harbour".split()
+    ["parcel", "route", "depot", "driver", "invoice", "customer", "window", "rain", "morning", "bridge", "signal", "harbour"]
 )
 
 
