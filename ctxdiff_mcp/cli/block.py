@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the block whole, or the turn's list."""
     if args.content_hash is None and args.turn is None:
         raise SelectionError("no block is named", remedy="give HASH, or --turn N [--position P]")
-    chosen = selected(args)
+    chosen = selected(args, args.session)
     if args.content_hash is None and args.position is None:
         listed = turn_blocks(chosen.source, chosen.run, args.turn)
         if args.json:

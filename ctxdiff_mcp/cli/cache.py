@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show each way in which the prefix broke. A break is an answer, not a failure."""
-    chosen = selected(args)
+    chosen = selected(args, args.session)
     answer = cache(chosen.source, chosen.run, args.turn, agent=args.agent)
     if args.json:
         write_json(as_json(answer))

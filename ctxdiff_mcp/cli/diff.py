@@ -89,15 +89,15 @@ def _within(args: argparse.Namespace) -> Diff:
         own = any(side(value).turn is not None for value in named)
         problem = "NAME:N needs a second side" if own else "two turns are needed"
         raise SelectionError(problem, remedy="give --turn twice: the old turn and the new one")
-    chosen = selected(args, *args.session) if args.session else _only(args)
-    (agent,) = args.agent or (None,)
+    chosen = selected(args, next(iter(args.session), None))
+    agent = next(iter(args.agent), None)
     return diff(chosen.source, chosen.run, *args.turn, agent=agent)
 
 
 def _across_agents(args: argparse.Namespace) -> Diff:
     sides = (side(args.agent[0]), side(args.agent[1]))
     turns = turns_of(sides, args.turn)
-    chosen = selected(args, *args.session) if args.session else _only(args)
+    chosen = selected(args, next(iter(args.session), None))
     opened = find_run(chosen.source, chosen.run)
     for one, turn in zip(sides, turns, strict=True):
         find_turn(opened, turn, find_scope(opened, one.name))
@@ -113,11 +113,6 @@ def _across_sessions(args: argparse.Namespace) -> Diff:
         for chosen in (old, new):
             find_agent(find_run(chosen.source, chosen.run), agent)
     return diff(old.source, old.run, *turns, agent=agent, run_b=new.run)
-
-
-def _only(args: argparse.Namespace) -> Selected:
-    args.session = None
-    return selected(args)
 
 
 def _only_agent(old: Selected, new: Selected) -> str | None:

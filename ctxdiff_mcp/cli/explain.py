@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain the turn; without `--turn` the one that most likely broke first."""
     window = stated_window(args)
-    chosen = selected(args)
+    chosen = selected(args, args.session)
     answer = explain(chosen.source, chosen.run, args.turn, agent=args.agent, window=window)
     if args.json:
         write_json(as_json(answer))

@@ -80,12 +80,14 @@ def main(argv: Sequence[str]) -> int:
         status = load(args.command).run(args)
         sys.stdout.flush()
     except CtxdiffError as problem:
-        return import_module("ctxdiff_mcp.cli.problems").status_of(problem, args)  # type: ignore[no-any-return]
+        from ctxdiff_mcp.cli.problems import status_of  # noqa: PLC0415  only failures need it
+
+        return status_of(problem, args)
+    except BrokenPipeError:
+        # The reader has left (`| head`). Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as problem:
-        if isinstance(problem, BrokenPipeError):
-            # The reader has left (`| head`). Python would complain again when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         complain(f"{problem.filename or args.command}", remedy=problem.strerror or "cannot be used")
         return 1
     except KeyboardInterrupt:

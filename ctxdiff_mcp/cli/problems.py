@@ -6,7 +6,7 @@ import argparse
 
 from ctxdiff_capture.errors import CtxdiffError, SelectionError
 
-from ctxdiff_mcp.answers.select import Choices, Problem, Unanswerable
+from ctxdiff_mcp.answers.asking import Choices, Problem, Unanswerable
 from ctxdiff_mcp.cli.output import complain, write_json, write_lines
 from ctxdiff_mcp.text.lines import Line
 from ctxdiff_mcp.text.shown import block_name, shown

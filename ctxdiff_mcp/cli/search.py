@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Show every block that holds the text; none is an answer too."""
     if not args.query:
         raise SelectionError("the text is empty", remedy="give the words to look for")
-    chosen = selected(args)
+    chosen = selected(args, args.session)
     answer = search(chosen.source, chosen.run, args.query, agent=args.agent)
     if args.json:
         write_json(as_json(answer))

@@ -93,12 +93,12 @@ def project_path(project: str | None) -> Path:
     return destination.path.resolve()
 
 
-def selected(args: argparse.Namespace, session: str | None = None) -> Selected:
-    """The one session that the flags name.
+def selected(args: argparse.Namespace, session: str | None) -> Selected:
+    """The session of `--project` that `session` names.
 
     Args:
-        args: with `project` and, unless `session` is given, `session`.
-        session: an id or its start, for commands that take two.
+        args: with `project`; gets `asked`, the words for both that complaints show.
+        session: an id or its start; None is fine when the trace holds one session.
 
     Raises:
         SelectionError: several sessions fit, or none.
@@ -112,8 +112,8 @@ def selected(args: argparse.Namespace, session: str | None = None) -> Selected:
     if not runs:
         open_reader(path).close()  # says in words what is wrong with the file
         raise StoreError(f"{path} cannot be read", remedy="name another file with --project")
-    chosen = one_session(runs, session or args.session)
-    args.asked = f"{path.name}, session {chosen.session.id[:12]}"  # complaints name it
+    chosen = one_session(runs, session)
+    args.asked = f"{path.name}, session {chosen.session.id[:12]}"
     return Selected(source, chosen.handle)
 
 

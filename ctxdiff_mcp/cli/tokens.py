@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the tokens by turn and label, and what they buy."""
     window = stated_window(args)
-    chosen = selected(args)
+    chosen = selected(args, args.session)
     answer = tokens(chosen.source, chosen.run, args.turn, agent=args.agent, window=window)
     if args.json:
         write_json(as_json(answer))
