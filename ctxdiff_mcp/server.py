@@ -15,6 +15,7 @@ import secrets
 import signal
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -37,6 +38,15 @@ NAME = "ctxdiff"
 TITLE = "ctxdiff: what your agent's model saw"
 MAX_THREADS = 8
 LIST_TTL_MS = 3_600_000
+WARM_UP_DELAY_S = 0.05
+WARM_UP = (
+    "ctxdiff_mcp.answers.explain",
+    "ctxdiff_mcp.answers.tokens",
+    "ctxdiff_mcp.answers.cache",
+    "ctxdiff_mcp.answers.block",
+    "ctxdiff_mcp.answers.search",
+    "ctxdiff_capture.store.open",
+)
 BLOCK_RESULT_CHARS = 100_000
 
 INSTRUCTIONS = """\
@@ -107,12 +117,14 @@ def build(source: Source, policy: Policy) -> Server[Any]:
 
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
     limiter = anyio.CapacityLimiter(MAX_THREADS)
+    warm_up = _WarmUp()
 
     async def list_tools(
         _: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         if params is not None and params.cursor is not None:
             raise MCPError(types.INVALID_PARAMS, "there is one page of tools; leave cursor out")
+        warm_up.start()
         return listed
 
     async def call_tool(
@@ -149,6 +161,26 @@ def build(source: Source, policy: Policy) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+class _WarmUp:
+    """Loads what the first question needs, once, shortly after the tools were listed."""
+
+    def __init__(self) -> None:
+        self._is_started = False
+
+    def start(self) -> None:
+        """Begin in the background, when the list is on its way."""
+        if not self._is_started:
+            self._is_started = True
+            timer = threading.Timer(WARM_UP_DELAY_S, self._load)
+            timer.daemon = True
+            timer.start()
+
+    @staticmethod
+    def _load() -> None:
+        for module in WARM_UP:
+            import_module(module)
 
 
 def _answer(tool: Tool, context: Context, arguments: dict[str, Any]) -> tuple[str, bool]:

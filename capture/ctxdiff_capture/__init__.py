@@ -12,13 +12,11 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ctxdiff_capture.store.base import TraceReader
-from ctxdiff_capture.store.open import open_reader
-
 if TYPE_CHECKING:
     from ctxdiff_capture.recorder import trace
     from ctxdiff_capture.recorder.trace import configure
     from ctxdiff_capture.recorder.tracer import Tracer
+    from ctxdiff_capture.store.base import TraceReader
 
 __all__ = ["Tracer", "configure", "read", "trace"]
 
@@ -29,6 +27,9 @@ def read(path: str | os.PathLike[str]) -> TraceReader:
     Raises:
         StoreError: it is missing, something else, or damaged.
     """
+    # SQLite is loaded by whoever reads: every import of this package passes here.
+    from ctxdiff_capture.store.open import open_reader  # noqa: PLC0415
+
     return open_reader(path)
 
 

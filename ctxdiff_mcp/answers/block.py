@@ -8,18 +8,10 @@ from typing import Literal
 
 from ctxdiff_analyzers.timeline import Turn
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask, Choices, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import OTHER, BlockRef, RunRef
-from ctxdiff_mcp.answers.select import (
-    OPEN,
-    Ask,
-    Choices,
-    Unanswerable,
-    find_block,
-    find_run,
-    find_scope,
-    find_turn,
-)
+from ctxdiff_mcp.answers.select import find_block, find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.answers.turns import Outcome, outcome
 from ctxdiff_mcp.gate.captured import Captured, Name

@@ -8,9 +8,10 @@ from ctxdiff_analyzers.prefix import Break, BreakGroup, CulpritKind, prefix_repo
 from ctxdiff_analyzers.timeline import Timeline
 from ctxdiff_analyzers.tokens import usage_rollup
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Name
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
 from ctxdiff_analyzers.hunks import Budget, Granularity, Op, hunk
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name
 
@@ -122,9 +123,11 @@ class Diff:
         return run.text_of(change.block)
 
     def edit(
-        self, change: Change, budget: Budget | None = None, mask: Callable[[str], str] = str
+        self, change: Change, max_chars: int | None = None, mask: Callable[[str], str] = str
     ) -> Edit:
-        """What was edited inside a modified block; `mask` sees both texts whole.
+        """What was edited inside a modified block, in at most `max_chars` code points.
+
+        `mask` sees both texts whole.
 
         Raises:
             ValueError: the change has no block before it.
@@ -133,7 +136,7 @@ class Diff:
             raise ValueError(f"a change of kind {change.kind!r} has no earlier text")
         old = mask(self._old.text(self._old.stored_hash(change.before)))
         new = mask(self._new.text(self._new.stored_hash(change.block)))
-        found = hunk(old, new, budget)
+        found = hunk(old, new, None if max_chars is None else Budget(max_chars=max_chars))
         return Edit(
             pieces=tuple(
                 Piece(s.op, Captured(s.text), s.omitted_before, s.omitted_after)

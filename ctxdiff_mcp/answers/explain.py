@@ -10,10 +10,11 @@ from ctxdiff_analyzers.evictions import evictions
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.window import Fill
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask
 from ctxdiff_mcp.answers.diff import Diff, diff_answer
 from ctxdiff_mcp.answers.findings import FindingRow, finding_rows
 from ctxdiff_mcp.answers.refs import RunRef
-from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.answers.turns import Outcome, TurnRow, outcome, turn_row
 

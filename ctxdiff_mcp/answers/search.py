@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from ctxdiff_analyzers.search import Event, appearances
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.select import OPEN, Ask, Unanswerable, find_run, find_scope
+from ctxdiff_mcp.answers.select import find_run, find_scope
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name
 

@@ -4,90 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Literal, NoReturn, TypeAlias
+from typing import NoReturn
 
 from ctxdiff_analyzers.timeline import Timeline, Turn
-from ctxdiff_capture.errors import SelectionError
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask, Choices, Problem, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef
 from ctxdiff_mcp.answers.source import Listed, Source
-from ctxdiff_mcp.gate.captured import Name
 
 LATEST = "latest"
 MIN_HASH_CHARS = 6
 MIN_SESSION_CHARS = 4
-
-Problem: TypeAlias = Literal[
-    "no_runs",
-    "unknown_run",
-    "ambiguous_run",
-    "unknown_turn",
-    "turn_of_another_agent",
-    "unknown_agent",
-    "ambiguous_agent",
-    "unknown_block",
-    "ambiguous_block",
-    "hash_too_short",
-    "unknown_position",
-    "empty_run",
-    "not_in_redact_mode",
-]
-
-_WORDS: dict[Problem, tuple[str, str]] = {
-    "no_runs": ("no readable trace is there", "record one, or start with another runs folder"),
-    "unknown_run": ("no run has this handle", "use a handle of the list, or `latest`"),
-    "ambiguous_run": ("several runs fit this handle", "use one of these exact handles"),
-    "unknown_turn": ("the run has no such turn", "use one of its turns"),
-    "turn_of_another_agent": ("this turn belongs to another agent", "leave `agent` out"),
-    "unknown_agent": ("the run has no such agent", "use one of its agents, or leave `agent` out"),
-    "ambiguous_agent": ("several agents fit", "use one of these exact names"),
-    "unknown_block": ("the run has no such block", "list a turn's blocks by giving only `turn`"),
-    "ambiguous_block": ("several blocks fit", "give more characters of the hash"),
-    "hash_too_short": ("the hash is too short", "give at least 6 hex digits"),
-    "unknown_position": ("the turn has no block there", "use one of its positions"),
-    "empty_run": ("the run has no turns", "use another run"),
-    "not_in_redact_mode": ("this is off in redact mode", "start the server without --redact"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What would have fitted, nearest first."""
-
-    names: tuple[Name, ...] = ()
-    blocks: tuple[BlockRef, ...] = ()
-    numbers: tuple[int, ...] = ()
-    """Turns or positions, ascending."""
-
-
-class Unanswerable(SelectionError):
-    """The question does not fit the record. Problem and remedy are fixed words.
-
-    Args:
-        code: what is wrong; a closed set.
-        choices: what would have fitted.
-    """
-
-    def __init__(self, code: Problem, choices: Choices | None = None) -> None:
-        problem, remedy = _WORDS[code]
-        super().__init__(problem, remedy=remedy)
-        self.code = code
-        self.choices = choices or Choices()
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """How selectors are read. In redact mode only ordinals are: a name or a hash is a guess."""
-
-    by_name: bool = True
-    by_text: bool = True
-    """Content hashes and searches are accepted."""
-
-
-OPEN = Ask()
 
 
 def find_run(source: Source, run: str, ask: Ask = OPEN) -> OpenRun:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ctxdiff_capture.errors import (
     EmptyTrace,
@@ -18,13 +19,17 @@ from ctxdiff_capture.errors import (
     UnsupportedVersion,
 )
 from ctxdiff_capture.model import Session
-from ctxdiff_capture.store.base import TraceReader
-from ctxdiff_capture.store.open import open_reader
 
 from ctxdiff_mcp.answers.folder import Identity, TraceFile, trace_files
-from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import RunRef, instant, moment
 from ctxdiff_mcp.gate.captured import Captured, Name
+
+# SQLite, the decoders and the analyzers are needed by the first question, not by a server's start:
+# the methods that need them import them.
+if TYPE_CHECKING:
+    from ctxdiff_capture.store.base import TraceReader
+
+    from ctxdiff_mcp.answers.open_run import OpenRun
 
 MAX_OPEN = 8
 """Runs kept open at the same time."""
@@ -116,6 +121,10 @@ class Source:
         Raises:
             StoreError: the file went away or cannot be read.
         """
+        from ctxdiff_capture.store.open import open_reader  # noqa: PLC0415  see the top
+
+        from ctxdiff_mcp.answers.open_run import OpenRun  # noqa: PLC0415  likewise
+
         key = (run.file.path, run.session.id)
         with self._lock:
             kept = self._open.get(key)
@@ -142,6 +151,8 @@ class Source:
 
     def _sessions_of(self, file: TraceFile) -> Sequence[Session] | str:
         """The file's sessions, or why they cannot be read."""
+        from ctxdiff_capture.store.open import open_reader  # noqa: PLC0415  see the top
+
         kept = self._sessions.get(file.path)
         if kept is not None and kept[0] == file.identity:
             return kept[1]

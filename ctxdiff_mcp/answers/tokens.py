@@ -12,9 +12,10 @@ from ctxdiff_analyzers.tokens import UNLABELED, UsageRollup, all_turn_tokens, us
 from ctxdiff_analyzers.tokens import tokens_by_agent as sums_by_agent
 from ctxdiff_analyzers.window import Fill, window_fill
 
+from ctxdiff_mcp.answers.asking import OPEN, Ask
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.select import OPEN, Ask, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.answers.turns import TurnRow, turn_row
 from ctxdiff_mcp.gate.captured import Captured, Name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxdiff_mcp.answers.block import BlockText, Placed, TurnBlocks, block, turn_blocks
+from typing import TYPE_CHECKING
+
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import (
     CURSOR,
@@ -19,12 +20,17 @@ from ctxdiff_mcp.tools.lines import agent, call, handle, outcome_lines, plural, 
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.block import BlockText, Placed, TurnBlocks
+
 DEFAULT_CHARS = 4_000
 MOST_CHARS = 16_000
 
 
 def answer(context: Context, values: Values) -> str:
     """The text of a block, or the blocks of a turn."""
+    from ctxdiff_mcp.answers.block import block  # noqa: PLC0415  the server starts without it
+
     content_hash, seq = values.text("content_hash"), values.integer("turn")
     position = values.integer("position")
     if content_hash is None and seq is None:
@@ -94,6 +100,8 @@ def _where(found: BlockText) -> str:
 
 
 def _listed(context: Context, values: Values, seq: int) -> str:
+    from ctxdiff_mcp.answers.block import turn_blocks  # noqa: PLC0415  likewise
+
     found = turn_blocks(context.source, values.word("run"), seq, ask=context.ask)
     context.check()
     env = context.envelope()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from ctxdiff_mcp.answers.cache import BreakRow, BreakRows, Cache, cache
+from typing import TYPE_CHECKING
+
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, Values, limit, turn
 from ctxdiff_mcp.tools.lines import agent, call, handle, plural, ranges, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.cache import BreakRow, BreakRows, Cache
+
 
 def answer(context: Context, values: Values) -> str:
     """The verdict, what the provider reports, then the breaks in groups."""
+    from ctxdiff_mcp.answers.cache import cache  # noqa: PLC0415  the server starts without it
+
     found = cache(
         context.source,
         values.word("run"),

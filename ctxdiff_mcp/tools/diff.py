@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from ctxdiff_analyzers.hunks import Budget
+from typing import TYPE_CHECKING
 
-from ctxdiff_mcp.answers.diff import Change, Diff, diff
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.arguments import CURSOR, RUN, Text, Values, limit, turn
 from ctxdiff_mcp.tools.lines import agent, block_piece, call, handle, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
 
-CONCISE_BUDGET = Budget(max_chars=320)
-DETAILED_BUDGET = Budget(max_chars=1_200)
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.diff import Change, Diff
+
+EDIT_CHARS = {False: 320, True: 1_200}
+"""Code points of an edited text, concise and detailed."""
 _EDITS = {"equal": "kept", "delete": "removed", "insert": "added"}
 
 
 def answer(context: Context, values: Values) -> str:
     """The difference of two turns: sums, then every change that is one."""
+    from ctxdiff_mcp.answers.diff import diff  # noqa: PLC0415  the server starts without it
+
     detailed = values.word("response_format") == DETAILED
     found = diff(
         context.source,
@@ -124,8 +128,7 @@ def offer_change(env: Envelope, found: Diff, change: Change, *, detailed: bool) 
 
 
 def _offer_edit(env: Envelope, found: Diff, change: Change, line: str, *, detailed: bool) -> bool:
-    budget = DETAILED_BUDGET if detailed else CONCISE_BUDGET
-    edit = found.edit(change, budget, env.policy.masked)
+    edit = found.edit(change, EDIT_CHARS[detailed], env.policy.masked)
     line += f"; -{edit.deleted_chars:,} +{edit.inserted_chars:,} characters"
     if edit.first_diff_char is not None:
         line += f", first at {edit.first_diff_char:,}"
@@ -134,7 +137,7 @@ def _offer_edit(env: Envelope, found: Diff, change: Change, line: str, *, detail
     if edit.truncated:
         line += ", later changes not shown"
     pieces = [
-        Piece(piece.text, (("edit", _EDITS[piece.op]),), max_chars=budget.max_chars)
+        Piece(piece.text, (("edit", _EDITS[piece.op]),), max_chars=EDIT_CHARS[detailed])
         for piece in edit.pieces
     ]
     most = 12 if detailed else 6

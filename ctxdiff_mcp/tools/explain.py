@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ctxdiff_mcp.answers.explain import Explanation, explain
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
 from ctxdiff_mcp.tools.diff import offer_change
@@ -13,6 +13,9 @@ from ctxdiff_mcp.tools.finding_lines import offer_finding
 from ctxdiff_mcp.tools.lines import agent, call, outcome_lines, plural, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
+
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.explain import Explanation
 
 _CHOSEN = {
     "asked": "",
@@ -30,6 +33,8 @@ MOST_CHANGES = {False: 3, True: 12}
 
 def answer(context: Context, values: Values) -> str:
     """One turn: its facts, its findings, what had changed."""
+    from ctxdiff_mcp.answers.explain import explain  # noqa: PLC0415  the server starts without it
+
     detailed = values.word("response_format") == DETAILED
     found = explain(
         context.source,

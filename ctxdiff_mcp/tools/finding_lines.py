@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ctxdiff_mcp.answers.findings import FindingRow
+from typing import TYPE_CHECKING
+
 from ctxdiff_mcp.answers.refs import RunRef
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.lines import call, handle, ranges
+
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.findings import FindingRow
 
 MOST_BLOCKS = {False: 3, True: 10}
 MOST_NAMES = {False: 5, True: 20}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ctxdiff_capture.model import Usage
 
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.turns import Outcome
 from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
+
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.turns import Outcome
 
 HASH_CHARS = 8
 NO_AGENT = "no agent"

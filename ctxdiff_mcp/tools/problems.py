@@ -13,7 +13,7 @@ from ctxdiff_capture.errors import (
     UnsupportedVersion,
 )
 
-from ctxdiff_mcp.answers.select import Problem, Unanswerable
+from ctxdiff_mcp.answers.asking import Problem, Unanswerable
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.tools.lines import handle, ranges

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxdiff_capture.errors import StoreError
 
-from ctxdiff_mcp.answers.select import Unanswerable
+from ctxdiff_mcp.answers.asking import Unanswerable
 from ctxdiff_mcp.tools import block, cache, diff, explain, runs, search, tokens
 from ctxdiff_mcp.tools.arguments import BadArguments, checked
 from ctxdiff_mcp.tools.problems import bad_arguments, explained, store_problem

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ctxdiff_mcp.answers.runs import RunRow, runs
+from typing import TYPE_CHECKING
+
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import CURSOR, Values, limit
 from ctxdiff_mcp.tools.lines import call, plural
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
+
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.runs import RunRow
 
 MOST_NAMES = 4
 MOST_UNREADABLE = 10
@@ -15,6 +19,8 @@ MOST_UNREADABLE = 10
 
 def answer(context: Context, values: Values) -> str:
     """The runs, newest first, and what could not be read."""
+    from ctxdiff_mcp.answers.runs import runs  # noqa: PLC0415  the server starts without it
+
     found = runs(context.source)
     env = context.envelope()
     if not found.rows:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from ctxdiff_mcp.answers.search import Match, Search, search
+from typing import TYPE_CHECKING
+
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, Text, Values, limit
 from ctxdiff_mcp.tools.lines import agent, call, handle, plural, ranges, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
+if TYPE_CHECKING:
+    from ctxdiff_mcp.answers.search import Match, Search
+
 MOST_EVENTS = 6
 
 
 def answer(context: Context, values: Values) -> str:
     """The blocks that hold the text, by first turn."""
+    from ctxdiff_mcp.answers.search import search  # noqa: PLC0415  the server starts without it
+
     found = search(
         context.source,
         values.word("run"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from ctxdiff_analyzers.window import Fill
+from typing import TYPE_CHECKING
 
-from ctxdiff_mcp.answers.tokens import LostBlock, Tokens, tokens
-from ctxdiff_mcp.answers.turns import TurnRow
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools import lines
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
+
+if TYPE_CHECKING:
+    from ctxdiff_analyzers.window import Fill
+
+    from ctxdiff_mcp.answers.tokens import LostBlock, Tokens
+    from ctxdiff_mcp.answers.turns import TurnRow
 
 MOST_LABELS = 5
 MOST_ALL_LABELS = 30
@@ -21,6 +25,8 @@ MOST_LOST = 5
 
 def answer(context: Context, values: Values) -> str:
     """Sums first, then the turns, newest first."""
+    from ctxdiff_mcp.answers.tokens import tokens  # noqa: PLC0415  the server starts without it
+
     found = tokens(
         context.source,
         values.word("run"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ctxdiff_mcp.answers.select import Ask
+from ctxdiff_mcp.answers.asking import Ask
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.gate.policy import Policy

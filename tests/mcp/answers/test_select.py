@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from ctxdiff_mcp.answers.asking import Ask, Unanswerable
 from ctxdiff_mcp.answers.block import block as block_text
 from ctxdiff_mcp.answers.diff import diff
 from ctxdiff_mcp.answers.explain import explain
 from ctxdiff_mcp.answers.search import search
-from ctxdiff_mcp.answers.select import Ask, Unanswerable, find_agent, find_block, find_run
+from ctxdiff_mcp.answers.select import find_agent, find_block, find_run
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.raw import raw
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxdiff_capture.store import open as opening_store
 
-from ctxdiff_mcp.answers import source as sources
 from ctxdiff_mcp.answers.folder import MAX_DEPTH, trace_files
 from ctxdiff_mcp.answers.select import find_run
 from ctxdiff_mcp.answers.source import Source
@@ -61,14 +61,14 @@ def test_an_unforeseen_fault_of_one_file_hides_no_other(
 ) -> None:
     new_trace(turn([block("x")]), name="good")
     new_trace(turn([block("x")]), name="cursed")
-    real = sources.open_reader
+    real = opening_store.open_reader
 
     def opening(path: Path) -> Any:
         if path.stem == "cursed":
             raise RecursionError
         return real(path)
 
-    monkeypatch.setattr(sources, "open_reader", opening)
+    monkeypatch.setattr(opening_store, "open_reader", opening)
     source = Source(tmp_path / "runs")
     assert (handles(source), reasons(source)) == (["good"], {"cursed": "unreadable"})
 
@@ -105,8 +105,8 @@ def test_an_unchanged_file_is_read_once_and_a_changed_one_again(
     first = find_run(source, "latest")
     source.listing()
     opened: list[Path] = []
-    real = sources.open_reader
-    monkeypatch.setattr(sources, "open_reader", lambda p: (opened.append(p), real(p))[1])
+    real = opening_store.open_reader
+    monkeypatch.setattr(opening_store, "open_reader", lambda p: (opened.append(p), real(p))[1])
     assert find_run(source, "latest") is first
     assert opened == []
     path.unlink()
