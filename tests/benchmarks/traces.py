@@ -23,9 +23,20 @@ CREATE TABLE call_block (call_id TEXT NOT NULL REFERENCES call(id),
   block_id TEXT NOT NULL REFERENCES block(content_hash), position INTEGER NOT NULL,
   label TEXT NOT NULL, label_source TEXT NOT NULL, PRIMARY KEY (call_id, position));
 """
-WORDS = (
-    ["parcel", "route", "depot", "driver", "invoice", "customer", "window", "rain", "morning", "bridge", "signal", "harbour"]
-)
+WORDS = [
+    "parcel",
+    "route",
+    "depot",
+    "driver",
+    "invoice",
+    "customer",
+    "window",
+    "rain",
+    "morning",
+    "bridge",
+    "signal",
+    "harbour",
+]
 
 
 @dataclass(frozen=True)
