@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 from ctxdiff_capture.errors import CtxdiffError
 from ctxdiff_capture.guard import log
@@ -10,7 +12,7 @@ from ctxdiff_capture.recorder.redact import Redact
 from ctxdiff_capture.recorder.tracer import Tracer
 from ctxdiff_capture.store.config import Destination, resolve
 
-__all__ = ["Tracer", "configure", "init"]
+__all__ = ["Tracer", "auto", "configure", "init"]
 
 Target = str | os.PathLike[str]
 
@@ -40,6 +42,30 @@ def init(
         store: a path or URL, as `CTXDIFF_STORE` takes it; wins over `path`.
     """
     return Tracer(str(project), _destination(str(project), path, store), redact=redact)
+
+
+def auto(
+    project: str | None = None,
+    redact: Redact | None = None,
+    path: Target | None = None,
+    store: Target | None = None,
+    agent: str | None = None,
+) -> Tracer:
+    """A tracer that records every model call of this process, whichever library makes it.
+
+    Call it once, at the start of the program; `close()` ends it. See `Tracer.record_process`.
+
+    Args:
+        project: as for `init`; the name of the running script unless given.
+        redact: as for `init`.
+        path: as for `init`.
+        store: as for `init`.
+        agent: name for calls of clients that were not wrapped under a name of their own.
+    """
+    name = project or Path(sys.argv[0] if sys.argv else "").stem.strip("-_") or "agent"
+    tracer = init(name, redact, path, store)
+    tracer.record_process(agent)
+    return tracer
 
 
 def _destination(project: str, path: Target | None, store: Target | None) -> Destination | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from ctxdiff_capture.decoders import decode
@@ -22,9 +23,11 @@ from ctxdiff_capture.recorder.writer import Writer
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session
 from ctxdiff_capture.tokens.counter import TokenCounter
+from ctxdiff_capture.wire import process_wide
+from ctxdiff_capture.wire.clients import provider_of_client, tap
+from ctxdiff_capture.wire.endpoints import provider_of
 from ctxdiff_capture.wire.exchange import exchange_of, iso_of
 from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
-from ctxdiff_capture.wire.tap_httpx import provider_of_client, tap
 
 Client = TypeVar("Client")
 
@@ -99,7 +102,8 @@ class Tracer:
         a new session begins.
 
         Args:
-            client: of the OpenAI or Anthropic SDK, synchronous or not.
+            client: of the OpenAI, Anthropic or google-genai SDK, or a `bedrock-runtime` client of
+                boto3 or aiobotocore; synchronous or not.
             agent: name of the agent that makes the calls; None leaves them unnamed.
 
         Raises:
@@ -109,6 +113,16 @@ class Tracer:
         with host_never_sees("start recording"):
             self._begin_session(provider_of_client(client))
         return wrapped
+
+    def record_process(self, agent: str | None = None) -> None:
+        """Record the model calls of every client in this process, until `close`.
+
+        Clients of httpx, httpx2, aiohttp and botocore, whoever made them and whichever library
+        holds them; those that are imported later too. A call is recorded once, however many of
+        them it passes; under its own agent's name where its client was wrapped.
+        """
+        with host_never_sees("record the process"):
+            process_wide.install(self, name_of(agent))
 
     def tag(self, label: Json, items: Json) -> None:
         """Label texts of the next call that is made in this thread or task.
@@ -156,6 +170,7 @@ class Tracer:
         twice.
         """
         with host_never_sees("close the trace"):
+            process_wide.uninstall(self)
             with self._lock:
                 writer, self._writer = self._writer, None
                 self._is_closed = True
@@ -175,7 +190,7 @@ class Tracer:
 
     def started(self, flight: Flight, agent: str | None) -> bool:
         """A request is about to leave; False when nothing is recorded."""
-        if self._writer is None and not self._is_recording_again():
+        if self._writer is None and not self._is_recording_again(flight):
             return False
         if flight.invocation is None:
             flight.invocation = Invocation(next(self._numbers), agent, *self._scope.take())
@@ -224,11 +239,12 @@ class Tracer:
             flight.last_byte_ns = self._clock.monotonic_ns()
         writer.put(flight)
 
-    def _is_recording_again(self) -> bool:
-        """Whether recording goes on: in a child process it begins anew with its first call."""
+    def _is_recording_again(self, flight: Flight) -> bool:
+        """Whether recording goes on: with the first call of a process that is recorded."""
         if self._destination is None or self._refused():
             return False
-        self._begin_session(self._provider)
+        host = urlsplit(str(flight.url)).hostname or ""
+        self._begin_session(self._provider or provider_of(flight.surface, host))
         return True
 
     def _refused(self) -> bool:

@@ -5,28 +5,32 @@ from __future__ import annotations
 import ssl
 from datetime import datetime, timezone
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from ctxdiff_capture.model import CallError, Exchange, Json
 from ctxdiff_capture.wire.encoding import decoded_body
 from ctxdiff_capture.wire.endpoints import Family, provider_of
 from ctxdiff_capture.wire.flight import Flight
-from ctxdiff_capture.wire.secrets import credentials_of, without
+from ctxdiff_capture.wire.secrets import credentials_of, text_of, without
 
-_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id")
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 # What a finished event stream ends with, by surface; the SDKs stop reading there.
 _LAST_EVENT = {"openai.chat": b"[DONE]", "anthropic.messages": b"message_stop"}
 _TAIL_BYTES = 256
+_EVENT_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream")
 
 
 def exchange_of(flight: Flight) -> Exchange:
     """What `flight` sent and got. Credentials of its headers and address are in no field."""
-    secrets = credentials_of(flight.request_message.headers)
+    address = str(flight.url)
+    secrets = credentials_of(flight.headers, address)
     invocation = flight.invocation
     assert invocation is not None
-    url = flight.request_message.url
     body, undecoded = _body_of(flight)
-    is_event_stream = "text/event-stream" in _header(flight, "content-type")
+    content_type = _header(flight, "content-type")
     metadata: dict[str, Json] = {}
+    if flight.request is None:
+        metadata["request"] = "streamed, not kept"
     if undecoded:
         metadata["content_encoding"] = undecoded
     if _is_abandoned(flight, body):
@@ -37,16 +41,16 @@ def exchange_of(flight: Flight) -> Exchange:
         )
     return Exchange(
         surface=flight.surface,
-        request=flight.request,
+        request=flight.request or b"",
         started_at=iso_of(flight.started_wall_ns),
         response=body,
-        is_event_stream=is_event_stream,
+        is_event_stream=any(kind in content_type for kind in _EVENT_STREAMS),
         status=flight.status,
         first_byte_ms=_milliseconds(flight, flight.first_byte_ns),
         latency_ms=_milliseconds(flight, flight.last_byte_ns),
         error=_error_of(flight, secrets),
-        url=address_of(url),
-        provider=provider_of(flight.family, url.host),
+        url=address_of(address),
+        provider=provider_of(flight.surface, urlsplit(address).hostname or ""),
         request_id=next((h for n in _REQUEST_ID_HEADERS if (h := _header(flight, n))), None),
         attempts=invocation.attempts,
         agent=invocation.agent,
@@ -65,9 +69,8 @@ def iso_of(wall_ns: int) -> str:
 
 def address_of(url: Any) -> str:
     """Scheme, host, port and path of an address: no user, no password, no query."""
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    port = "" if url.port is None else f":{url.port}"
-    return f"{url.scheme}://{host}{port}{url.path}"
+    parts = urlsplit(str(url))
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{unquote(parts.path)}"
 
 
 def _body_of(flight: Flight) -> tuple[bytes | None, str | None]:
@@ -82,6 +85,17 @@ def _body_of(flight: Flight) -> tuple[bytes | None, str | None]:
 
 def _header(flight: Flight, name: str) -> str:
     return "" if flight.response_headers is None else flight.response_headers.get(name, "")
+
+
+def _family_of(flight: Flight) -> Family:
+    """Whose SDK sent it; of a client that we do not know, its user agent tells."""
+    if flight.family:
+        return flight.family
+    agents = [text_of(v) for n, v in flight.headers.items() if text_of(n).lower() == "user-agent"]
+    agent = " ".join(agents).lower()
+    if "anthropic/python" in agent:
+        return "anthropic"
+    return "openai" if "openai/python" in agent else ""
 
 
 def _is_abandoned(flight: Flight, body: bytes | None) -> bool:
@@ -104,13 +118,15 @@ def _error_of(flight: Flight, secrets: tuple[str, ...]) -> CallError | None:
         return None
     text = without(str(error), secrets)
     kind = type(error).__name__
-    seen = _kind_that_the_host_sees(error, flight.family)
+    seen = _kind_that_the_host_sees(error, _family_of(flight))
     message = text if seen == kind else f"{kind}: {text}" if text else kind
     return CallError(seen, message or None, flight.status)
 
 
 def _kind_that_the_host_sees(error: BaseException, family: Family) -> str:
     """Class name of what the SDK raises for `error`. Source: openai 3.57, anthropic 2.14."""
+    if family not in ("openai", "anthropic"):
+        return type(error).__name__
     kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__}
     names = {name for module, name in kinds if module in ("httpx", "httpx2", "anyio")}
     if "TimeoutException" in names:

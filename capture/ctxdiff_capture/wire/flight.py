@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
 from typing import Any, Literal, Protocol, TypeAlias
@@ -45,9 +46,12 @@ class Flight:
 
     surface: str
     family: Family
-    request: bytes
-    request_message: Any
-    """The HTTP client's request object: its address and, to keep them out, its credentials."""
+    request: bytes | None
+    """The body; None when it was streamed, and so could not be kept."""
+    url: Any
+    """The address as the HTTP library has it: its text is the URL."""
+    headers: Any
+    """The request's, as the HTTP library has them; read to keep credentials out."""
     started_wall_ns: int
     started_ns: int
     invocation: Invocation | None = None
@@ -68,7 +72,7 @@ class Flight:
     @property
     def size_bytes(self) -> int:
         """Bytes of both bodies that are held in memory."""
-        return len(self.request) + sum(map(len, self.chunks))
+        return len(self.request or b"") + sum(map(len, self.chunks))
 
 
 class Sink(Protocol):
@@ -86,3 +90,10 @@ class Sink(Protocol):
 
     def ended(self, flight: Flight, ending: Ending, error: BaseException | None = None) -> None:
         """Nothing more will come. Only the first report of a flight counts."""
+
+
+carried_for: ContextVar[tuple[Sink, ...]] = ContextVar("ctxdiff_carried_for", default=())
+"""Whose taps see the sending that is under way here: those below them leave it alone.
+
+An SDK sends by an HTTP client, which may send by another one, and each may be tapped.
+"""

@@ -1,20 +1,17 @@
-"""The tap at the HTTP client inside the OpenAI and Anthropic SDKs."""
+"""The tap at an httpx2 or httpx client: what happens around its `send`."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ctxdiff_capture.guard import host_never_sees
-from ctxdiff_capture.wire.endpoints import Family, provider_of, surface_of
-from ctxdiff_capture.wire.flight import Flight, Sink
+from ctxdiff_capture.wire.endpoints import Family, asks_a_model, surface_of
+from ctxdiff_capture.wire.flight import Flight, Sink, carried_for
 from ctxdiff_capture.wire.tee import tee_of
 
-SUPPORTED = (
-    "openai.OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI; anthropic.Anthropic, AsyncAnthropic"
-)
-_FAMILIES: tuple[Family, ...] = ("openai", "anthropic")
 _HTTPX = ("httpx2", "httpx")
 _RETRY_HEADER = "x-stainless-retry-count"
 
@@ -23,61 +20,7 @@ _NOTE_FAILURE = host_never_sees("note a failed request")
 _NOTE_ANSWER = host_never_sees("note an answer")
 
 
-def tap(client: Any, sink: Sink, agent: str | None) -> Any:
-    """A copy of `client`, of its own class, whose model calls are reported to `sink`.
-
-    The copy shares the connection pool and all state of the HTTP client, so that closing either
-    closes both, as it is with `client.copy()`. The client itself stays unrecorded. A client that
-    reports to `sink` already gives a copy that reports once, under the new agent.
-
-    Raises:
-        ValueError: the client is of no supported kind.
-    """
-    family = _family_of(client)
-    original = _http_client_of(client)
-    if original is None or not callable(getattr(client, "copy", None)):
-        raise ValueError(
-            f"cannot record {_name_of(client)}: it does not keep its HTTP client where this version"
-            f" of ctxdiff-capture looks for it; supported are {SUPPORTED}"
-        )
-    earlier = getattr(original, "ctxdiff_tap", None)
-    if isinstance(earlier, _Tap) and earlier.sink is sink:
-        original = earlier.original
-    copied = client.copy()
-    copied._client = _recorded(original, family, sink, agent)  # noqa: SLF001 - see _http_client_of
-    return copied
-
-
-def provider_of_client(client: Any) -> str:
-    """The attribution label that calls of `client` get.
-
-    Raises:
-        ValueError: the client is of no supported kind.
-    """
-    host = getattr(getattr(client, "base_url", None), "host", "")
-    return provider_of(_family_of(client), host if isinstance(host, str) else "")
-
-
-def _family_of(client: Any) -> Family:
-    """Whose SDK `client` comes from, read off its class so that no SDK is imported."""
-    tops = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}
-    family = next((f for f in _FAMILIES if f in tops), None)
-    # Resources of a client (`client.chat`) live in the same package and cannot be wrapped alone.
-    if family is None or not hasattr(client, "base_url") or isinstance(client, type):
-        raise ValueError(f"cannot record {_name_of(client)}; supported are {SUPPORTED}")
-    return family
-
-
-def _http_client_of(client: Any) -> Any | None:
-    """The HTTP client inside an SDK client; None when it is not where we know it.
-
-    The one place that reads an SDK's private attribute. Source: openai 3.57, anthropic 2.14.
-    """
-    http_client = getattr(client, "_client", None)
-    return http_client if _flavour_of(http_client) else None
-
-
-def _flavour_of(http_client: Any) -> tuple[str, bool] | None:
+def flavour_of(http_client: Any) -> tuple[str, bool] | None:
     """(`httpx2` or `httpx`, whether it is asynchronous); None for anything else."""
     for kind in type(http_client).__mro__:
         module = kind.__module__.partition(".")[0]
@@ -86,27 +29,40 @@ def _flavour_of(http_client: Any) -> tuple[str, bool] | None:
     return None
 
 
-def _name_of(client: Any) -> str:
-    kind = client if isinstance(client, type) else type(client)
-    return f"{kind.__module__}.{kind.__qualname__}"
+def recorded(original: Any, family: Family, sink: Sink, agent: str | None) -> Any:
+    """A twin of an HTTP client, of a subclass of its class, with all its state, that reports.
 
-
-def _recorded(original: Any, family: Family, sink: Sink, agent: str | None) -> Any:
-    """A twin of `original` of a subclass of its class, with all its state and a `send` of ours."""
+    A twin that reports to `sink` already is not reported twice.
+    """
+    if not flavour_of(original):
+        raise TypeError(f"no httpx client: {original!r}")
+    earlier = getattr(original, "ctxdiff_tap", None)
+    if isinstance(earlier, _Twin) and earlier.tap.sink is sink:
+        original = earlier.original
     kind: Any = type(original)
     twin: Any = object.__new__(_twin_class(kind))
     # One dict for both: cookies, headers and above all "closed" cannot come apart.
     twin.__dict__ = original.__dict__
-    flavour = _flavour_of(original)
-    assert flavour is not None
-    twin.ctxdiff_tap = (_AsyncTap if flavour[1] else _Tap)(original, family, sink, agent)
+    twin.ctxdiff_tap = _Twin(original, HttpxTap(sink, agent, family))
     return twin
+
+
+class _Twin:
+    """What one recorded HTTP client has beyond the original."""
+
+    __slots__ = ("original", "tap")
+
+    def __init__(self, original: Any, tap: HttpxTap) -> None:
+        self.original = original
+        self.tap = tap
 
 
 @cache
 def _twin_class(kind: type) -> type:
     def send(self: Any) -> Any:
-        return self.ctxdiff_tap.send
+        twin: _Twin = self.ctxdiff_tap
+        is_async = (flavour_of(twin.original) or ("", False))[1]
+        return partial(twin.tap.carry_async if is_async else twin.tap.carry, twin.original.send)
 
     def replace_send(self: Any, value: Any) -> None:
         self.ctxdiff_tap.original.send = value
@@ -125,32 +81,59 @@ def _twin_class(kind: type) -> type:
     return type(kind)(kind.__name__, (kind,), namespace)
 
 
-class _Tap:
-    """What one recorded HTTP client does around the `send` of the original."""
+class HttpxTap:
+    """Reports what HTTP clients send to models.
 
-    __slots__ = ("_failed", "_now_ns", "_wall_ns", "agent", "family", "original", "sink")
+    Args:
+        sink: gets the reports.
+        agent: whose calls they are.
+        family: whose SDK the clients belong to; empty to report those of any client that are
+            addressed to a model.
+    """
 
-    def __init__(self, original: Any, family: Family, sink: Sink, agent: str | None) -> None:
-        self.original = original
-        self.family = family
+    __slots__ = ("_failed", "_now_ns", "_wall_ns", "agent", "family", "sink")
+
+    def __init__(self, sink: Sink, agent: str | None, family: Family = "") -> None:
         self.sink = sink
         self.agent = agent
+        self.family = family
         self._wall_ns = sink.clock.wall_ns
         self._now_ns = sink.clock.monotonic_ns
         # The SDKs retry in the context that sent the first attempt, so concurrent calls with
         # equal bodies are told apart.
         self._failed: ContextVar[Flight | None] = ContextVar("ctxdiff_failed", default=None)
 
-    def send(self, request: Any, **options: Any) -> Any:
-        """`send` of the original client, reported."""
+    def carry(self, send: Callable[..., Any], request: Any, **options: Any) -> Any:
+        """What `send(request, **options)` gives, reported."""
         flight = self._begin(request)
         if flight is None:
-            return self.original.send(request, **options)
+            return send(request, **options)
+        token = carried_for.set((*carried_for.get(), self.sink))
         try:
-            response = self.original.send(request, **options)
+            response = send(request, **options)
         except BaseException as error:
             self._fail(flight, error)
             raise
+        finally:
+            carried_for.reset(token)
+        self._answer(flight, response)
+        return response
+
+    async def carry_async(
+        self, send: Callable[..., Awaitable[Any]], request: Any, **options: Any
+    ) -> Any:
+        """The same for an asynchronous client."""
+        flight = self._begin(request)
+        if flight is None:
+            return await send(request, **options)
+        token = carried_for.set((*carried_for.get(), self.sink))
+        try:
+            response = await send(request, **options)
+        except BaseException as error:
+            self._fail(flight, error)
+            raise
+        finally:
+            carried_for.reset(token)
         self._answer(flight, response)
         return response
 
@@ -158,10 +141,19 @@ class _Tap:
         """Report that `request` leaves; None when it is not one that is recorded."""
         with _NOTE_REQUEST:
             surface = surface_of(request.method, request.url.raw_path)
-            if surface is None:
+            if surface is None or self.sink in carried_for.get():
+                return None
+            body = _body_of(request)
+            if not self.family and not asks_a_model(surface, request.url.host, body):
                 return None
             flight = Flight(
-                surface, self.family, request.content, request, self._wall_ns(), self._now_ns()
+                surface,
+                self.family,
+                body,
+                request.url,
+                request.headers,
+                self._wall_ns(),
+                self._now_ns(),
             )
             failed = self._failed.get()
             if failed is not None:
@@ -192,28 +184,17 @@ class _Tap:
             self.sink.ended(flight, "whole")
 
 
-class _AsyncTap(_Tap):
-    """The same around an asynchronous client."""
-
-    __slots__ = ()
-
-    async def send(self, request: Any, **options: Any) -> Any:
-        """`send` of the original client, reported."""
-        flight = self._begin(request)
-        if flight is None:
-            return await self.original.send(request, **options)
-        try:
-            response = await self.original.send(request, **options)
-        except BaseException as error:
-            self._fail(flight, error)
-            raise
-        self._answer(flight, response)
-        return response
+def _body_of(request: Any) -> bytes | None:
+    try:
+        body: bytes = request.content
+    except RuntimeError:  # RequestNotRead, of either flavour: an iterator, read only by sending
+        return None
+    return body
 
 
 def _join(flight: Flight, failed: Flight) -> None:
     """Make `flight` an attempt of the call whose sending `failed`, if it is its retry."""
-    count = flight.request_message.headers.get(_RETRY_HEADER, "")
+    count = flight.headers.get(_RETRY_HEADER, "")
     if count.isdecimal() and int(count) == failed.retry + 1 and flight.request == failed.request:
         flight.invocation = failed.invocation
         flight.retry = failed.retry + 1
