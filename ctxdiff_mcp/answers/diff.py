@@ -169,6 +169,10 @@ def diff(
         Unanswerable: a selector fits nothing or several things.
         StoreError: a file went away or cannot be read.
     """
+    if agent is None and run_b is None and ask.by_text:
+        small = _of_one_agent(find_run(source, run, ask, (turn_a, turn_b)), turn_a, turn_b)
+        if small is not None:
+            return small
     old_run = find_run(source, run, ask)
     new_run = old_run if run_b is None else find_run(source, run_b, ask)
     old = find_turn(old_run, turn_a, find_scope(old_run, agent, ask))
@@ -181,6 +185,20 @@ def diff(
     return diff_answer(
         found, old_run, new_run, crosses, before.seq if crosses and before is not None else None
     )
+
+
+def _of_one_agent(run: OpenRun, turn_a: int, turn_b: int) -> Diff | None:
+    """The difference, when that takes no more than the two turns: most questions are such.
+
+    None where the rest of the run has a say: a turn is missing, the turns are two agents', or a
+    block has no hash to be known by and needs its number.
+    """
+    old, new = run.timeline.turn(turn_a), run.timeline.turn(turn_b)
+    if old is None or new is None or old.agent != new.agent:
+        return None
+    with run.lock:
+        found = diff_answer(turn_diff(old, new, run.timeline), run, run)
+    return found if all(one.block.content_hash for one in found.changes) else None
 
 
 def diff_answer(

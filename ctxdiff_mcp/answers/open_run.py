@@ -61,7 +61,8 @@ class OpenRun:
     @cached_property
     def agents(self) -> dict[str | None, Name]:
         """The named agents, in order of first appearance."""
-        return names((call.agent for call in self.recording.calls), "a")
+        # From the session's row, not its calls, of which a question may have read but two.
+        return names(self.recording.session.agents, "a")
 
     @cached_property
     def labels(self) -> dict[str | None, Name]:

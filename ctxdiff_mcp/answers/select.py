@@ -19,16 +19,19 @@ MIN_HASH_CHARS = 6
 MIN_SESSION_CHARS = 4
 
 
-def find_run(source: Source, run: str, ask: Ask = OPEN) -> OpenRun:
+def find_run(
+    source: Source, run: str, ask: Ask = OPEN, only: Sequence[int] | None = None
+) -> OpenRun:
     """The run that `run` names, ready to be asked.
 
     That is an exact handle, any unambiguous prefix of a handle or session id, or `latest`.
+    With `only`, a run that is not open yet has just those turns.
 
     Raises:
         Unanswerable: none or several fit.
         StoreError: the file went away or cannot be read.
     """
-    return source.open(find_listed(source.listing().runs, run, ask))
+    return source.open(find_listed(source.listing().runs, run, ask), only)
 
 
 def find_listed(runs: Sequence[Listed], run: str, ask: Ask = OPEN) -> Listed:

@@ -115,8 +115,13 @@ class Source:
                 found.complete,
             )
 
-    def open(self, run: Listed) -> OpenRun:
+    def open(self, run: Listed, only: Sequence[int] | None = None) -> OpenRun:
         """The run ready to be asked.
+
+        Args:
+            run: as listed.
+            only: the turns that the question is about: a run that is not open yet then has just
+                these, and is not kept. None is all.
 
         Raises:
             StoreError: the file went away or cannot be read.
@@ -133,10 +138,12 @@ class Source:
                 return kept[1]
             reader = open_reader(run.file.path)
             try:
-                opened = OpenRun(run.ref, reader, reader.load(run.session.id))
+                opened = OpenRun(run.ref, reader, reader.load(run.session.id, only))
             except BaseException:
                 reader.close()
                 raise
+            if only is not None:
+                return opened
             self._open[key] = (run.file.identity, opened)
             while len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)

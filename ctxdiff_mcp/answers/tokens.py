@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
+from ctxdiff_analyzers.counts import turn_totals
 from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.schemas import Verdict, schema_use
-from ctxdiff_analyzers.timeline import Timeline
-from ctxdiff_analyzers.tokens import UNLABELED, UsageRollup, all_turn_tokens, usage_rollup
+from ctxdiff_analyzers.timeline import Timeline, Turn
+from ctxdiff_analyzers.tokens import UNLABELED, UsageRollup, turn_tokens, usage_rollup
 from ctxdiff_analyzers.tokens import tokens_by_agent as sums_by_agent
 from ctxdiff_analyzers.window import Fill, window_fill
 
@@ -85,6 +87,28 @@ class Schemas:
     unanswered_final_turn: bool
 
 
+class TurnRows(Sequence[TurnRow]):
+    """The rows of some turns, each worked out when it is looked at: an answer shows a page."""
+
+    def __init__(self, run: OpenRun, scope: Timeline, turns: Sequence[Turn]) -> None:
+        self._run = run
+        self._scope = scope
+        self._turns = turns
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    @overload
+    def __getitem__(self, at: int) -> TurnRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> TurnRows: ...
+    def __getitem__(self, at: int | slice) -> TurnRow | TurnRows:
+        if isinstance(at, slice):
+            return TurnRows(self._run, self._scope, self._turns[at])
+        with self._run.lock:
+            return turn_row(self._run, turn_tokens(self._scope, self._turns[at]))
+
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """The tokens of a run, or of one turn of it."""
@@ -94,10 +118,10 @@ class Tokens:
     """The agent asked about; None for all."""
     turn: int | None
     """The turn asked about; None for all."""
-    turns: tuple[TurnRow, ...]
+    turns: TurnRows
     """Oldest first; the one asked about, or all."""
-    fills: tuple[Fill, ...]
-    """One for each of `turns` when a window was stated, otherwise empty."""
+    window: int | None
+    """Size of the model's context window in tokens, as the user states it."""
     peak: TurnRow
     """Over all turns of the scope."""
     by_agent: tuple[AgentTokens, ...]
@@ -106,6 +130,10 @@ class Tokens:
     schemas: Schemas
     lost: tuple[LostBlock, ...]
     """Tagged blocks lost in the scope; only those lost at `turn` when that is given."""
+
+    def fill(self, row: TurnRow) -> Fill | None:
+        """How full the window was at that turn; None when no window was stated."""
+        return None if self.window is None else window_fill(row.total_tokens, self.window)
 
 
 def tokens(
@@ -124,13 +152,14 @@ def tokens(
         StoreError: the file went away or cannot be read.
         ValueError: `window` is not positive.
     """
+    if window is not None and window <= 0:
+        raise ValueError(f"a window of {window!r} tokens")
     opened = find_run(source, run, ask)
     with opened.lock:
         scope = find_scope(opened, agent, ask)
-        if turn is not None:
-            find_turn(opened, turn, scope)
-        every = scope.remembered("answers.tokens", lambda: _rows(opened, scope))
-        shown = every if turn is None else tuple(row for row in every if row.turn == turn)
+        shown = scope.turns if turn is None else (find_turn(opened, turn, scope),)
+        totals = turn_totals(scope)
+        largest = scope.turns[max(range(len(totals)), key=totals.__getitem__)]
         sums = sums_by_agent(scope)
         usage = usage_rollup(scope)
         lost = [one for one in evictions(scope).events if turn in (None, one.evicted_turn)]
@@ -138,20 +167,14 @@ def tokens(
             run=opened.ref,
             agent=None if agent is None else opened.agent(scope.turns[0].agent),
             turn=turn,
-            turns=shown,
-            fills=tuple(window_fill(row.total_tokens, window) for row in shown)
-            if window is not None
-            else (),
-            peak=max(every, key=lambda row: row.total_tokens),
+            turns=TurnRows(opened, scope, shown),
+            window=window,
+            peak=turn_row(opened, turn_tokens(scope, largest)),
             by_agent=_by_agent(opened, sums, usage) if sums is not None else (),
             billed=_billed(usage),
             schemas=_schemas(opened, scope),
             lost=tuple(_lost(opened, event) for event in lost),
         )
-
-
-def _rows(run: OpenRun, scope: Timeline) -> tuple[TurnRow, ...]:
-    return tuple(turn_row(run, row) for row in all_turn_tokens(scope))
 
 
 def _by_agent(run: OpenRun, sums: Mapping[str, int], usage: UsageRollup) -> tuple[AgentTokens, ...]:
@@ -183,7 +206,7 @@ def _billed(usage: UsageRollup) -> Billed:
 
 
 def _schemas(run: OpenRun, scope: Timeline) -> Schemas:
-    use = scope.remembered("answers.schemas", lambda: schema_use(scope))
+    use = schema_use(scope)
     return Schemas(
         verdict=use.verdict,
         registered=len(use.registered),

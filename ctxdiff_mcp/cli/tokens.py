@@ -44,17 +44,13 @@ def run(args: argparse.Namespace) -> int:
 
 def as_json(answer: Tokens) -> dict[str, Any]:
     """Per turn, per agent and over the scope."""
-    fills: list[Fill | None] = list(answer.fills) or [None] * len(answer.turns)
     by_agent = {
         UNLABELED if share.agent is None else plain(share.agent): share for share in answer.by_agent
     }
     return {
         **run_json(answer.run),
         "agent": answer.agent,
-        "turns": [
-            {**turn_json(row), "window": None if fill is None else _fill(fill)}
-            for row, fill in zip(answer.turns, fills, strict=True)
-        ],
+        "turns": [{**turn_json(row), "window": _fill(answer.fill(row))} for row in answer.turns],
         "peak": {"seq": answer.peak.turn, "total_tokens": answer.peak.total_tokens},
         "usage": {
             **plain(answer.billed),
@@ -71,8 +67,8 @@ def as_json(answer: Tokens) -> dict[str, Any]:
     }
 
 
-def _fill(fill: Fill) -> dict[str, Any]:
-    return {**plain(fill), "alarm": fill.alarm}
+def _fill(fill: Fill | None) -> dict[str, Any] | None:
+    return None if fill is None else {**plain(fill), "alarm": fill.alarm}
 
 
 def _schemas(schemas: Schemas) -> dict[str, Any] | None:

@@ -17,8 +17,7 @@ BAR = 30
 def token_lines(answer: Tokens) -> list[Line]:
     """What was billed, each turn by label, tagged blocks that were lost, tools never used."""
     sections = [list(_billed(answer)), list(_agents(answer))]
-    fills: list[Fill | None] = list(answer.fills) or [None] * len(answer.turns)
-    sections += [list(_turn(turn, fill)) for turn, fill in zip(answer.turns, fills, strict=True)]
+    sections += [list(_turn(turn, answer.fill(turn))) for turn in answer.turns]
     sections += [list(_lost(lost)) for lost in answer.lost]
     sections.append(list(_schemas(answer.schemas)))
     lines: list[Line] = []
