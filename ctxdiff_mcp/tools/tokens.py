@@ -39,7 +39,6 @@ def answer(context: Context, values: Values) -> str:
     env = context.envelope()
     for line in [*_sums(env, found), *_schema_lines(env, found), *_lost_lines(env, found)]:
         env.say(line)
-    fills = dict(zip((row.turn for row in found.turns), found.fills, strict=False))
     newest_first = found.turns[::-1]
 
     def more(at: int) -> str:
@@ -53,7 +52,7 @@ def answer(context: Context, values: Values) -> str:
         limit=values.number("limit"),
         noun="turns, newest first",
         show=lambda row, _: env.offer(
-            _turn_line(env, row, fills.get(row.turn), whole=found.turn is not None)
+            _turn_line(env, row, found.fill(row), whole=found.turn is not None)
         ),
         more=more,
     )
