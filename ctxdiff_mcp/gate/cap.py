@@ -16,14 +16,19 @@ def wire_bytes(text: str) -> int:
     return size + sum(text.count(char) for char in JSON_DOUBLED)
 
 
-def fitting_chars(text: str, budget: int) -> int:
-    """How many of the text's first code points fit into `budget` bytes once cleaned."""
-    if wire_bytes(text) * len(escape("\U0010ffff").encode()) <= budget:
+def fitting_chars(text: str, budget: int, line_bytes: int = 0) -> int:
+    """How many of the text's first code points fit into `budget` bytes once cleaned.
+
+    `line_bytes` is what is added behind each line break.
+    """
+    worst = wire_bytes(text) * len(escape("\U0010ffff").encode())
+    if worst + text.count("\n") * line_bytes <= budget:
         return len(text)  # not even if all of it became escapes
     unsafe = set(unsafe_places(text))
     left = budget - JOINER_SLACK
     for at, char in enumerate(text):
         left -= wire_bytes(escape(char) if at in unsafe else char)
+        left -= line_bytes if char == "\n" else 0
         if left < 0:
             return at
     return len(text)

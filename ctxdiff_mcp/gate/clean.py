@@ -14,6 +14,9 @@ from ctxdiff_mcp.gate.scripts import VS16, ZWJ, ZWNJ, is_hidden, is_mark, is_spe
 INVERSE = re.compile(r"⟦(?:x([0-9A-F]{2})|([0-9A-F]{2,6}))⟧")
 """Matches every escape: group 1 is a byte that was not UTF-8, group 2 a code point, both hex."""
 
+LINE_MARK = "| "
+"""Stands in front of every line of a marked text; `unmarked` takes it away."""
+
 BRACKETS = "⟦⟧〚〛"
 MAX_MARKS = 8
 """Combining marks in a row that are shown; the rest is escaped."""
@@ -52,6 +55,23 @@ def restore(shown: str) -> str:
         return chr(0xDC00 + int(byte, 16)) if byte else chr(int(code, 16))
 
     return INVERSE.sub(original, shown)
+
+
+def marked(shown: str) -> str:
+    """A cleaned text with a mark in front of each of its lines, for readers who copy."""
+    return LINE_MARK + shown.replace("\n", f"\n{LINE_MARK}")
+
+
+def unmarked(shown: str) -> str:
+    """The cleaned text that `marked` was given.
+
+    Raises:
+        ValueError: a line has no mark.
+    """
+    lines = shown.split("\n")
+    if not all(line.startswith(LINE_MARK) for line in lines):
+        raise ValueError("a line has no mark")
+    return "\n".join(line[len(LINE_MARK) :] for line in lines)
 
 
 def clean(text: str) -> str:

@@ -106,14 +106,20 @@ class Envelope:
         start: int,
         max_chars: int,
         attributes: Sequence[tuple[str, int | str]],
+        *,
+        mark_lines: bool = False,
     ) -> Page:
         """Frame as much of a text as fits, from `start` on; gives the part that is shown."""
+        if mark_lines:
+            attributes = [*attributes, ("mark", "lines")]
         self._spell_names()
         whole = raw(text)
         budget = (
             self._left - wire_bytes(frame(Framed(_words(attributes), ""), PLACEHOLDER, 9, 9)) - 90
         )
-        page = page_of(whole, start, max_chars, max(budget, 100), self.policy)
+        page = page_of(
+            whole, start, max_chars, max(budget, 100), self.policy, mark_lines=mark_lines
+        )
         words = [*attributes, ("chars", f"{page.start}-{page.end}/{page.total}")]
         words += [("escapes", page.escapes)] if page.escapes else []
         words += [("secrets", page.secrets)] if page.secrets else []

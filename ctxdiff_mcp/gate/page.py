@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ctxdiff_mcp.gate.cap import fitting_chars, wire_bytes
-from ctxdiff_mcp.gate.clean import clean
+from ctxdiff_mcp.gate.clean import LINE_MARK, clean, marked
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.gate.secrets import secret_spans
 
@@ -20,17 +20,22 @@ class Page:
     total: int
     """Code points of the whole text."""
     shown: str
-    """Cleaned, credentials as tags."""
+    """Cleaned, credentials as tags, lines marked where that was asked."""
     escapes: int
     secrets: int
     """Tags that stand for text of this page."""
 
 
-def page_of(text: str, start: int, max_chars: int, budget: int, policy: Policy) -> Page:
+def page_of(
+    text: str, start: int, max_chars: int, budget: int, policy: Policy, *, mark_lines: bool = False
+) -> Page:
     """The page that begins at `start`, with at most `max_chars` code points and `budget` bytes.
 
-    A credential that the page only partly covers is shown as its whole tag.
+    A credential that the page only partly covers is shown as its whole tag. With `mark_lines`
+    every line that is shown begins with a mark, which the budget counts.
     """
+    mark_bytes = wire_bytes(LINE_MARK) if mark_lines else 0
+    budget -= mark_bytes
     start = min(start, len(text))
     stop = min(start + max_chars, len(text))
     shown: list[str] = []
@@ -44,15 +49,16 @@ def page_of(text: str, start: int, max_chars: int, budget: int, policy: Policy) 
             secrets += 1
             at = end
             continue
-        fits = fitting_chars(text[begin:end], budget)
+        fits = fitting_chars(text[begin:end], budget, mark_bytes)
         piece = clean(text[begin : begin + fits])
         shown.append(piece)
         escapes += piece.count("⟦")
-        budget -= wire_bytes(piece)
+        budget -= wire_bytes(piece) + piece.count("\n") * mark_bytes
         at = begin + fits
         if at < end:
             break
-    return Page(start, at, len(text), "".join(shown), escapes, secrets)
+    whole = "".join(shown)
+    return Page(start, at, len(text), marked(whole) if mark_lines else whole, escapes, secrets)
 
 
 def _parts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxdiff_mcp.gate.clean import LINE_MARK
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import (
     CURSOR,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CHARS = 4_000
 MOST_CHARS = 16_000
+NO_MARK, MARK_LINES = "none", "lines"
 
 
 def answer(context: Context, values: Values) -> str:
@@ -71,7 +73,8 @@ def _text(context: Context, values: Values, found: BlockText) -> str:
     words: list[tuple[str, int | str]] = [("block", handle(env, ref)), ("role", ref.role)]
     if found.turn is not None:
         words.append(("turn", found.turn))
-    page = env.page(found.text, offset, chars, words)
+    mark = values.word("mark")
+    page = env.page(found.text, offset, chars, words, mark_lines=mark == MARK_LINES)
     if offset > page.total or (offset == page.total and page.total):
         env.close(f"no text from offset {offset:,} on: the block has {page.total:,} characters")
     elif page.end < page.total:
@@ -82,6 +85,7 @@ def _text(context: Context, values: Values, found: BlockText) -> str:
             content_hash=handle(env, ref),
             offset=page.end,
             max_chars=None if chars == DEFAULT_CHARS else chars,
+            mark=mark if mark == MARK_LINES else None,
         )
         env.close(f"characters {page.start:,}-{page.end:,} of {page.total:,}; next: {rest}")
     else:
@@ -167,6 +171,13 @@ TOOL = Tool(
             1,
             MOST_CHARS,
             DEFAULT_CHARS,
+        ),
+        Text(
+            "mark",
+            f"`{NO_MARK}` (default), or `{MARK_LINES}`: each line of the text begins with "
+            f"`{LINE_MARK}`, so that a copy still says that it is recorded data.",
+            choices=(NO_MARK, MARK_LINES),
+            default=NO_MARK,
         ),
         limit(40, 200, "blocks of a turn"),
         CURSOR,

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxdiff_mcp.gate.captured import Captured, Name
-from ctxdiff_mcp.gate.clean import restore
+from ctxdiff_mcp.gate.clean import restore, unmarked
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.gate.policy import Policy
 
@@ -74,6 +74,35 @@ def test_pages_tile_the_original_exactly(
         pieces.append(restore(frame.content))
         at = page.end
     assert "".join(pieces) == text
+
+
+@QUICK
+@given(
+    st.text(st.one_of(st.sampled_from("\n|⟦ \r\x00"), st.characters()), min_size=1, max_size=3_000),
+    st.integers(1, 700),
+    st.integers(1_200, 3_000),
+)
+def test_pages_with_marked_lines_tile_the_original_within_the_cap(
+    parsed: Callable[[str], Any], text: str, max_chars: int, cap: int
+) -> None:
+    at, pieces = 0, []
+    while at < len(text):
+        env = Envelope(PLAIN, cap)
+        page = env.page(Captured(text), at, max_chars, [("turn", 8)], mark_lines=True)
+        result = env.finish()
+        assert wire(result) <= cap
+        assert page.end > at
+        (frame,) = parsed(result).frames
+        assert " turn=8 mark=lines chars=" in frame.attributes
+        assert all(line.startswith("| ") for line in frame.content.split("\n"))
+        pieces.append(restore(unmarked(frame.content)))
+        at = page.end
+    assert "".join(pieces) == text
+
+
+def test_a_text_without_marks_is_not_unmarked() -> None:
+    with pytest.raises(ValueError, match="a line has no mark"):
+        unmarked("| marked\nnot marked")
 
 
 def test_a_name_of_plain_characters_stands_inline_and_any_other_is_spelled_once(

@@ -26,6 +26,7 @@ CALLS = {
     "cache": ("ctxdiff_cache", {"run": "demo"}),
     "block-turn": ("ctxdiff_block", {"run": "demo", "turn": 1}),
     "block": ("ctxdiff_block", {"run": "demo", "turn": 1, "position": 2}),
+    "block-marked": ("ctxdiff_block", {"run": "demo", "turn": 1, "position": 2, "mark": "lines"}),
     "search": ("ctxdiff_search", {"run": "demo", "query": "museum closes"}),
 }
 
@@ -113,6 +114,15 @@ def test_a_block_is_read_in_pages_that_join_to_the_original(
         )
     assert len(pieces) > 3
     assert "".join(pieces) == original
+
+
+def test_marked_pages_go_on_marked(
+    new_trace: Callable[..., Path], block: Any, turn: Any, ask: Callable[..., Any]
+) -> None:
+    new_trace(turn([block("one line\n" * 2_000)]))
+    text = ask("ctxdiff_block", run="latest", turn=1, position=0, mark="lines").text
+    assert 'offset=4000, mark="lines")' in text
+    assert text.count("| one line\n") == 4_000 // 9
 
 
 def test_every_list_is_paged_to_its_end(
