@@ -21,6 +21,7 @@ SURFACES = (
     "openai.chat",
     "openai.responses",
     "anthropic.messages",
+    "gemini.generate_content",
 )
 """Surfaces with a decoder: what kind of request body a call carries."""
 

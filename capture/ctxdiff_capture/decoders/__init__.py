@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxdiff_capture.decoders import anthropic, openai_chat, openai_responses
+from ctxdiff_capture.decoders import anthropic, gemini, openai_chat, openai_responses
 from ctxdiff_capture.decoders.assemble import undecoded
 from ctxdiff_capture.decoders.base import Decoder
 from ctxdiff_capture.model import Call, Exchange
@@ -10,6 +10,7 @@ from ctxdiff_capture.tokens.counter import Counter
 
 DECODERS: dict[str, Decoder] = {
     "anthropic.messages": anthropic.decode,
+    "gemini.generate_content": gemini.decode,
     "openai.chat": openai_chat.decode,
     "openai.responses": openai_responses.decode,
 }

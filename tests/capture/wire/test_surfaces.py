@@ -10,6 +10,9 @@ RECORDED = [
     ("/v1/responses", "openai.responses"),
     ("/openai/responses?api-version=2026-01-01", "openai.responses"),
     ("/openai/v1/responses", "openai.responses"),
+    ("/v1beta/models/gemini-2.5-flash:generateContent", "gemini.generate_content"),
+    ("/v1beta/models/g:streamGenerateContent?alt=sse", "gemini.generate_content"),
+    ("/v1/projects/p/locations/l/endpoints/7:generateContent", "gemini.generate_content"),
 ]
 LEFT_ALONE = [
     "/v1/completions",
@@ -23,6 +26,11 @@ LEFT_ALONE = [
     "/v1/responses/resp_1/cancel",
     "/v1/messages/count_tokens?beta=true",
     "/v1/messages/batches",
+    "/v1beta/models/gemini-2.5-flash:countTokens",
+    "/v1beta/models/gemini-2.5-flash:batchGenerateContent",
+    "/v1beta/models/gemini-embedding-001:batchEmbedContents",
+    "/v1beta/models/imagen-4:predict",
+    "/v1beta/cachedContents",
 ]
 
 
