@@ -127,25 +127,29 @@ class Diff:
     ) -> Edit:
         """What was edited inside a modified block, in at most `max_chars` code points.
 
-        `mask` sees both texts whole.
+        `mask` sees both texts whole; the numbers are those of the unmasked texts.
 
         Raises:
             ValueError: the change has no block before it.
         """
         if change.before is None:
             raise ValueError(f"a change of kind {change.kind!r} has no earlier text")
-        old = mask(self._old.text(self._old.stored_hash(change.before)))
-        new = mask(self._new.text(self._new.stored_hash(change.block)))
-        found = hunk(old, new, None if max_chars is None else Budget(max_chars=max_chars))
+        old = self._old.text(self._old.stored_hash(change.before))
+        new = self._new.text(self._new.stored_hash(change.block))
+        budget = None if max_chars is None else Budget(max_chars=max_chars)
+        found = whole = hunk(old, new, budget)
+        masked = mask(old), mask(new)
+        if masked != (old, new):
+            found = hunk(*masked, budget)
         return Edit(
             pieces=tuple(
                 Piece(s.op, Captured(s.text), s.omitted_before, s.omitted_after)
                 for s in found.segments
             ),
-            equal_chars=found.equal_chars,
-            deleted_chars=found.deleted_chars,
-            inserted_chars=found.inserted_chars,
-            first_diff_char=found.first_diff_char,
+            equal_chars=whole.equal_chars,
+            deleted_chars=whole.deleted_chars,
+            inserted_chars=whole.inserted_chars,
+            first_diff_char=whole.first_diff_char,
             granularity=found.granularity,
             truncated=found.truncated,
         )

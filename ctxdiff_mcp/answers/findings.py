@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ctxdiff_analyzers.findings import Certainty, Code, Finding, NextCall, Severity
+from ctxdiff_capture.model import CallHead
 
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef
@@ -35,6 +36,11 @@ class FindingRow:
     tokens_method: Literal["exact", "estimate"] | None
     why: str | None
     next: NextCall | None
+    _origins: Callable[[], tuple[Captured, ...]] = field(repr=False, compare=False)
+
+    def origins(self) -> tuple[Captured, ...]:
+        """The texts that names and excerpts were cut from, whole."""
+        return self._origins()
 
 
 def finding_rows(run: OpenRun, findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
@@ -62,4 +68,24 @@ def _row(run: OpenRun, finding: Finding) -> FindingRow:
         tokens_method=finding.tokens_method,
         why=finding.why,
         next=finding.next,
+        _origins=lambda: _origins(run, finding),
     )
+
+
+def _origins(run: OpenRun, finding: Finding) -> tuple[Captured, ...]:
+    """The blocks of the evidence, and what the turn's and the previous turn's calls say."""
+    shown = [run.stored_hash(block) for block in run.blocks(finding.evidence.content_hashes)]
+    texts = [run.text(digest) for digest in shown]
+    this, earlier = run.timeline.turn(finding.turn), run.timeline.previous(finding.turn)
+    since = None if finding.since is None else run.timeline.turn(finding.since)
+    for turn in (this, earlier, since):
+        if turn is not None:
+            texts += _words(turn.call)
+            answer = turn.outputs[-1:]
+            texts += [run.text(run.recording.blocks[at].content_hash) for at in answer]
+    return tuple(Captured(text) for text in texts)
+
+
+def _words(call: CallHead) -> list[str]:
+    words = [call.error, call.error_message, call.refusal, call.finish_reason, call.response_model]
+    return [word for word in words if word] + [str(value) for value in call.params.values()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ctxdiff_analyzers.search import Event, appearances
@@ -63,12 +62,20 @@ class Search:
     _query: str = field(repr=False)
     _run: OpenRun = field(repr=False, compare=False)
 
-    def excerpt(self, match: Match, mask: Callable[[str], str] = str) -> Excerpt:
-        """The block around the first place where the text stands; `mask` sees the whole block."""
-        text = mask(self._run.text(self._run.stored_hash(match.block)))
-        at = max(text.find(self._query), 0)
-        start = max(at - BEFORE, 0)
-        return Excerpt(Captured(text[start : at + AFTER]), start, len(text))
+    def text(self, match: Match) -> Captured:
+        """The block's text, whole."""
+        return self._run.text_of(match.block)
+
+    def start(self, match: Match) -> int:
+        """Where an excerpt of the block begins: a little before the first place of the text."""
+        at = self._run.text(self._run.stored_hash(match.block)).find(self._query)
+        return max(at - BEFORE, 0)
+
+    def excerpt(self, match: Match) -> Excerpt:
+        """The block around the first place where the text stands; credentials are not masked."""
+        text = self._run.text(self._run.stored_hash(match.block))
+        start = self.start(match)
+        return Excerpt(Captured(text[start : start + BEFORE + AFTER]), start, len(text))
 
 
 def search(

@@ -15,6 +15,7 @@ from ctxdiff_mcp.gate.names import is_inline
 from ctxdiff_mcp.gate.page import Page, page_of
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.gate.raw import raw
+from ctxdiff_mcp.gate.secrets import is_tag
 
 MESSAGE_BYTES = 500
 """The message around the text: braces, ids, result type, and the two lines about frames."""
@@ -35,10 +36,10 @@ class Piece:
     attributes: tuple[tuple[str, int | str], ...] = ()
     """Integers, handles and known words: (`block`, `9c1e44aa`), (`turn`, 8)."""
     start: int = 0
-    """Where the text begins in the one it was taken from, in code points."""
-    total: int | None = None
-    """Code points of that one; None when `text` is whole."""
+    """The first code point that is shown. The gate cuts: what it masks must be seen whole."""
     max_chars: int = PIECE_CHARS
+    origins: tuple[Captured, ...] = ()
+    """The texts that `text` was cut from, where it was: a cut may go through a credential."""
 
 
 class Envelope:
@@ -135,13 +136,21 @@ class Envelope:
             return "#".join(parts)
         return self._inline(name.text, name.handle)
 
-    def word(self, text: Captured | None, absent: str = "unknown") -> str:
-        """A short captured word without a handle of its own: a model, a reason."""
+    def word(
+        self,
+        text: Captured | None,
+        absent: str = "unknown",
+        origins: Sequence[Captured] = (),
+    ) -> str:
+        """A short captured word without a handle of its own: a model, a reason.
+
+        `origins` are the texts that it was cut from, where it was.
+        """
         if text is None:
             return absent
         if self.policy.hides_names:
             return WITHHELD
-        return self._inline(text, "")
+        return self._inline(self._whole(text, origins), "")
 
     def finish(self) -> str:
         """The whole text, ending with a newline."""
@@ -162,7 +171,7 @@ class Envelope:
             return handle
         plain = raw(text)
         masked = self.policy.masked(plain)
-        if masked != plain and self.policy.is_tag(masked):
+        if masked != plain and is_tag(masked):
             return masked
         if self._is_plain(plain):
             return plain
@@ -182,15 +191,20 @@ class Envelope:
         return is_inline(name) and self.policy.masked(name) == name
 
     def _framed(self, piece: Piece) -> Framed:
-        text = raw(piece.text)
-        page = page_of(text, 0, piece.max_chars, 12 * piece.max_chars, self.policy)
+        text = raw(self._whole(piece.text, piece.origins))
+        page = page_of(text, piece.start, piece.max_chars, 12 * piece.max_chars, self.policy)
         words = list(piece.attributes)
-        total = piece.total if piece.total is not None else page.total
-        if piece.start or page.end < total:
-            words.append(("chars", f"{piece.start}-{piece.start + page.end}/{total}"))
+        if page.start or page.end < page.total:
+            words.append(("chars", f"{page.start}-{page.end}/{page.total}"))
         words += [("escapes", page.escapes)] if page.escapes else []
         words += [("secrets", page.secrets)] if page.secrets else []
         return Framed(_words(words), page.shown)
+
+    def _whole(self, text: Captured, origins: Sequence[Captured]) -> Captured:
+        """The text without pieces of credentials."""
+        if not origins:
+            return text
+        return Captured(self.policy.masked_excerpt(raw(text), [raw(one) for one in origins]))
 
     def _spell_names(self) -> None:
         """Frame the names of the line that is being said, as far as there is room."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -46,11 +46,10 @@ class Policy:
         """True when names are shown as handles, and accepted only as handles."""
         return self.redact == "all"
 
-    @staticmethod
-    def is_tag(text: str) -> bool:
-        """True when the text is a credential's tag and nothing else."""
-        return re.fullmatch(r"\[secret:[a-z-]+#[0-9]+\]", text) is not None
-
     def masked(self, text: str) -> str:
         """The text with credentials as tags, where the policy says so."""
         return self.tags.masked(text) if self.mask_secrets else text
+
+    def masked_excerpt(self, text: str, origins: Sequence[str]) -> str:
+        """An excerpt without the pieces of its origins' credentials, where the policy says so."""
+        return self.tags.masked_by(text, origins) if self.mask_secrets else text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -82,6 +83,11 @@ _SHAPES = (
 )
 
 
+def is_tag(text: str) -> bool:
+    """True when the text is a credential's tag and nothing else."""
+    return re.fullmatch(r"\[secret:[a-z-]+#[0-9]+\]", text) is not None
+
+
 def secret_spans(text: str) -> list[Span]:
     """The credentials in a text, ascending, without overlap."""
     lowered = text.lower()
@@ -89,7 +95,11 @@ def secret_spans(text: str) -> list[Span]:
     for shape in _SHAPES:
         if shape.clue not in lowered:
             continue
-        spans = [Span(*hit.span(1), shape.kind) for hit in shape.pattern.finditer(text)]
+        spans = [
+            Span(*hit.span(1), shape.kind)
+            for hit in shape.pattern.finditer(text)
+            if not is_tag(hit[1])
+        ]
         found = _with(found, spans)
     return found
 
@@ -108,6 +118,12 @@ def _with(kept: list[Span], more: list[Span]) -> list[Span]:
             continue
         merged.append(span)
     return merged
+
+
+PART_CHARS = 5
+"""Of a credential: a piece of it that long, or longer, is shown as its tag too."""
+SHORTEST = 3
+"""A shorter value (`://me:x@`) cannot be told from the letters around it."""
 
 
 class SecretTags:
@@ -135,3 +151,35 @@ class SecretTags:
             parts += [text[done : span.start], self.tag(span.kind, text[span.start : span.end])]
             done = span.end
         return "".join([*parts, text[done:]])
+
+    def masked_by(self, text: str, origins: Sequence[str]) -> str:
+        """The text with every credential of `origins` as its tag, even where it is cut short.
+
+        `text` is an excerpt of `origins`, however it was cut and joined.
+        """
+        found = []
+        for origin in origins:
+            for span in secret_spans(origin):
+                value = origin[span.start : span.end]
+                found += [(at, end, self.tag(span.kind, value)) for at, end in _pieces(text, value)]
+        parts, done = [], 0
+        for at, end, tag in sorted(found):
+            if at >= done:
+                parts += [text[done:at], tag]
+            done = max(done, end)
+        return "".join([*parts, text[done:]])
+
+
+def _pieces(text: str, value: str) -> list[tuple[int, int]]:
+    """Stretches of the text that are made of pieces of the value, ascending."""
+    size = min(PART_CHARS, len(value))
+    pieces = {value[at : at + size] for at in range(len(value) - size + 1)}
+    found: list[tuple[int, int]] = []
+    for at in range(len(text) - size + 1):
+        if size < SHORTEST or text[at : at + size] not in pieces:
+            continue
+        if found and at <= found[-1][1]:
+            found[-1] = (found[-1][0], at + size)
+        else:
+            found.append((at, at + size))
+    return found

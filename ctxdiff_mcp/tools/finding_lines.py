@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.answers.refs import RunRef
+from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.lines import call, handle, ranges
 
@@ -20,6 +22,7 @@ def offer_finding(
     env: Envelope, run: RunRef, row: FindingRow, rank: int, *, detailed: bool
 ) -> bool:
     """Add one finding; False when there is no room."""
+    origins = () if env.policy.hides_text else row.origins()
     # A cause is read from the texts that redact mode must not depend on.
     cause = f" ({row.cause})" if row.cause and not env.policy.hides_names else ""
     parts = [f"{rank}. {row.code}{cause}: turn {row.turn}"]
@@ -31,7 +34,7 @@ def offer_finding(
     if row.tokens is not None:
         method = None if env.policy.hides_names else row.tokens_method
         parts.append(f"{row.tokens:,} tokens ({method or 'estimate'})")
-    parts += _evidence(env, row, detailed=detailed)
+    parts += _evidence(env, row, origins, detailed=detailed)
     line = ", ".join(parts)
     if row.why and not env.policy.hides_names:
         line += f"; {row.why}"
@@ -40,11 +43,16 @@ def offer_finding(
     words: list[tuple[str, int | str]] = [("finding", rank)]
     if row.blocks:
         words.append(("block", handle(env, row.blocks[0])))
-    excerpts = [Piece(text, tuple(words)) for text in row.excerpts[: MOST_EXCERPTS[detailed]]]
+    excerpts = [
+        Piece(text, tuple(words), origins=origins)
+        for text in row.excerpts[: MOST_EXCERPTS[detailed]]
+    ]
     return env.offer(line, *excerpts)
 
 
-def _evidence(env: Envelope, row: FindingRow, *, detailed: bool) -> list[str]:
+def _evidence(
+    env: Envelope, row: FindingRow, origins: Sequence[Captured], *, detailed: bool
+) -> list[str]:
     parts = []
     if row.blocks:
         shown = [handle(env, block) for block in row.blocks[: MOST_BLOCKS[detailed]]]
@@ -56,7 +64,7 @@ def _evidence(env: Envelope, row: FindingRow, *, detailed: bool) -> list[str]:
     if row.first_difference is not None and not env.policy.hides_text:
         parts.append(f"first difference at character {row.first_difference:,}")
     if row.names and not env.policy.hides_names:
-        shown = [env.word(name) for name in row.names[: MOST_NAMES[detailed]]]
+        shown = [env.word(name, origins=origins) for name in row.names[: MOST_NAMES[detailed]]]
         rest = f" +{len(row.names) - len(shown)}" if len(row.names) > len(shown) else ""
         parts.append(f"about {' '.join(shown)}{rest}")
     return [*parts, *(f"{name} {count:,}" for name, count in row.counts)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ctxdiff_mcp.answers.search import Match, Search
 
 MOST_EVENTS = 6
+EXCERPT_CHARS = 200
 
 
 def answer(context: Context, values: Values) -> str:
@@ -72,12 +73,11 @@ def _offer(env: Envelope, found: Search, match: Match) -> bool:
         line += f"; in the input of {plural(match.input_turns, 'turn')}"
     if match.events:
         line += f": {_history(match)}"
-    excerpt = found.excerpt(match, env.policy.masked)
     piece = Piece(
-        excerpt.text,
+        found.text(match),
         (("block", handle(env, block)), ("role", block.role)),
-        start=excerpt.start,
-        total=excerpt.total,
+        start=found.start(match),
+        max_chars=EXCERPT_CHARS,
     )
     return env.offer(line, piece)
 

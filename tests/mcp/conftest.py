@@ -53,6 +53,7 @@ class T(NamedTuple):
     usage: Mapping[str, Any] | None = None
     step: str | None = None
     provider: str = "openai"
+    params: Mapping[str, Any] = {}
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def new_trace(tmp_path: Path) -> Callable[..., Path]:
                     surface="openai.chat",
                     inputs=tuple(part.placed() for part in one.inputs),
                     outputs=tuple(part.placed() for part in one.outputs),
-                    params={"model": one.model},
+                    params={"model": one.model, **one.params},
                     usage=one.usage,
                     finish_reason=one.finish,
                     error=one.error,
