@@ -17,6 +17,7 @@ from ctxdiff_mcp.cli.output import complain, make_streams_safe
 COMMANDS = {
     "serve": ("serve", "answer a coding agent over MCP on stdin and stdout (the default)"),
     "demo": ("demo", "record a small pipeline that breaks at turn 8 and ask the server why"),
+    "run": ("run", "run a Python program and record every model call that it makes"),
     "import": ("import_log", "turn a log of LLM calls (JSON Lines) into a trace"),
     "runs": ("runs", "list the recorded runs, newest first"),
     "explain": ("explain", "tell why a turn went wrong: ranked findings with evidence"),

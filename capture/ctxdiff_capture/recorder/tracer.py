@@ -72,6 +72,7 @@ class Tracer:
         self._writer: Writer | None = None
         self._provider = ""
         self._numbers = itertools.count(1)
+        self._seen = 0
         self._in_flight: dict[Flight, None] = {}
         self._is_closed = False
         self._warned_of_close = False
@@ -93,6 +94,11 @@ class Tracer:
         if self._destination is None or self._destination.path is None:
             return None
         return str(self._destination.path)
+
+    @property
+    def count(self) -> int:
+        """Calls that were seen by now, finished or not, in the latest session."""
+        return self._seen
 
     def wrap(self, client: Client, agent: str | None = None) -> Client:
         """A client of the same class whose calls are recorded; `client` itself stays as it is.
@@ -193,7 +199,8 @@ class Tracer:
         if self._writer is None and not self._is_recording_again(flight):
             return False
         if flight.invocation is None:
-            flight.invocation = Invocation(next(self._numbers), agent, *self._scope.take())
+            number = self._seen = next(self._numbers)
+            flight.invocation = Invocation(number, agent, *self._scope.take())
         self._in_flight[flight] = None
         return True
 

@@ -69,6 +69,9 @@ class Vocabulary:
             if self._encoding is None and not self._is_broken:
                 try:
                     self._encoding = load()
+                except ImportError as missing:
+                    self._is_broken = True
+                    log.warning("ctxdiff estimates tokens: %s", missing)
                 except Exception:
                     self._is_broken = True
                     log.exception("ctxdiff could not load its vocabulary; tokens are estimated")

@@ -1,0 +1,79 @@
+"""Begins to record when Python starts. Imports nothing of ours at the top: it may not be there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from importlib.machinery import PathFinder
+from typing import Any
+
+
+def _run_the_one_that_we_hide() -> None:
+    """Python imports one `sitecustomize`; the system or the project may have its own."""
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - starts faster
+    others = [path for path in sys.path if os.path.abspath(path) != here]  # noqa: PTH100
+    spec = PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _record() -> None:
+    """Record this process, by our package of this Python or else by the one that `run` names."""
+    problem = _make_importable()
+    if problem is None:
+        try:
+            from ctxdiff_capture import trace  # noqa: PLC0415 - see the top
+        except ImportError as missing:
+            problem = str(missing)
+    if problem is not None:
+        _say(f"this program runs unrecorded ({problem}); pip install ctxdiff-capture where it runs")
+        return
+    tracer: Any = trace.auto(
+        os.environ["CTXDIFF_RUN_PROJECT"], path=os.environ.get("CTXDIFF_RUN_OUT")
+    )
+    if os.environ.get("CTXDIFF_RUN_PID") == str(os.getpid()):
+        import atexit  # noqa: PLC0415 - only the first process tells
+
+        atexit.register(_tell, tracer)
+
+
+def _make_importable() -> str | None:
+    """Let `import ctxdiff_capture` work. Gives what stands in the way."""
+    if importlib.util.find_spec("ctxdiff_capture") is not None:
+        return None
+    # By its place and not by its folder on the path, which may hold all of another Python's
+    # packages.
+    folder = os.environ.get("CTXDIFF_RUN_PACKAGE", "")
+    start = os.path.join(folder, "__init__.py")  # noqa: PTH118 - as above
+    spec = importlib.util.spec_from_file_location(
+        "ctxdiff_capture", start, submodule_search_locations=[folder]
+    )
+    if spec is None or spec.loader is None or not os.path.exists(start):  # noqa: PTH110
+        return "ctxdiff-capture is not there"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["ctxdiff_capture"] = module
+    spec.loader.exec_module(module)
+    return None
+
+
+def _tell(tracer: Any) -> None:
+    count = tracer.count
+    calls = "no model call" if not count else f"{count} model call{'s' * (count > 1)}"
+    _say(f"{calls} recorded in {tracer.path or 'the store'}")
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"ctxdiff: {text}\n")
+
+
+try:
+    if "CTXDIFF_RUN_PROJECT" in os.environ:
+        _record()
+except Exception as fault:  # noqa: BLE001 - the program must start, whatever is wrong with us
+    _say(f"this program runs unrecorded ({type(fault).__name__}: {fault})")
+_run_the_one_that_we_hide()
