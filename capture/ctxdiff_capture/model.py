@@ -22,6 +22,8 @@ SURFACES = (
     "openai.responses",
     "anthropic.messages",
     "gemini.generate_content",
+    "bedrock.converse",
+    "bedrock.invoke_model",
 )
 """Surfaces with a decoder: what kind of request body a call carries."""
 

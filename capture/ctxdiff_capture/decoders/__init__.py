@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from ctxdiff_capture.decoders import anthropic, gemini, openai_chat, openai_responses
+from ctxdiff_capture.decoders import (
+    anthropic,
+    bedrock_converse,
+    bedrock_invoke,
+    gemini,
+    openai_chat,
+    openai_responses,
+)
 from ctxdiff_capture.decoders.assemble import undecoded
 from ctxdiff_capture.decoders.base import Decoder
 from ctxdiff_capture.model import Call, Exchange
@@ -10,6 +17,8 @@ from ctxdiff_capture.tokens.counter import Counter
 
 DECODERS: dict[str, Decoder] = {
     "anthropic.messages": anthropic.decode,
+    "bedrock.converse": bedrock_converse.decode,
+    "bedrock.invoke_model": bedrock_invoke.decode,
     "gemini.generate_content": gemini.decode,
     "openai.chat": openai_chat.decode,
     "openai.responses": openai_responses.decode,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ctxdiff_capture.decoders.addressed_model import with_model
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
 from ctxdiff_capture.decoders.anthropic_stream import folded
 from ctxdiff_capture.decoders.assemble import Outcome, call_of, text_or_none
@@ -26,10 +27,20 @@ _FOLD = Fold(events=folded, error_type=error_type("anthropic"))
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
     """The call that `exchange` was. See `decoders.decode`."""
+    body = read_body(exchange.request, _CONTENT, memory_of(count).lists)
+    # Vertex has the model in the address.
+    body = with_model(body, exchange.url, "model")
+    answer = read_answer(exchange, _FOLD)
+    return messages_call(exchange, body, answer, seq=seq, call_id=call_id, count=count)
+
+
+def messages_call(
+    exchange: Exchange, body: Body, answer: Answer, *, seq: int, call_id: str, count: Counter
+) -> Call:
+    """The call of a body in the form of the Messages API, whoever carried it."""
     maker = BlockMaker(count, exchange.provider or "anthropic", "anthropic")
     memory = memory_of(count)
     known_for = f"anthropic.messages {exchange.provider}"
-    body = read_body(exchange.request, _CONTENT, memory.lists)
 
     def made(kind: str, index: int, element: Element) -> Made:
         path = f"/{kind}/{index}"
@@ -41,7 +52,6 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
         for kind in ("system", "tools", "messages")
         for index, element in enumerate(body.lists.get(kind, ()))
     ]
-    answer = read_answer(exchange, _FOLD)
     return call_of(
         exchange,
         body,

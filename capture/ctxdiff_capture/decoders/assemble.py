@@ -95,13 +95,19 @@ def _markers(made: Sequence[Made], fields: Mapping[str, Json]) -> list[Marker]:
     markers, position = [], 0
     for element in made:
         markers += [
-            Marker(position + index, found.path, found.ttl) for index, found in element.breakpoints
+            Marker(_place(position + index), found.path, found.ttl)
+            for index, found in element.breakpoints
         ]
         position += len(element.placements)
     automatic = fields.get("cache_control")
     if isinstance(automatic, Mapping):
         markers.append(Marker(None, "/cache_control", text_or_none(automatic.get("ttl"))))
     return markers
+
+
+def _place(position: int) -> int | None:
+    """A breakpoint before the first block stands at the top."""
+    return position if position >= 0 else None
 
 
 def _attempts(exchange: Exchange, answer: Answer) -> tuple[Attempt, ...]:

@@ -26,7 +26,7 @@ class Made:
 
     placements: tuple[Placement, ...]
     breakpoints: tuple[tuple[int, Breakpoint], ...] = ()
-    """Index into `placements`, with paths from the body's root."""
+    """Index into `placements`, -1 for the block before them, with paths from the body's root."""
 
 
 _Key: TypeAlias = tuple[str, str, str | bytes]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
 from ctxdiff_capture.decoders.assemble import Outcome, call_of, text_or_none
 from ctxdiff_capture.decoders.blocks import BlockMaker, id_of, role_of, tagged
-from ctxdiff_capture.decoders.body import read_body
+from ctxdiff_capture.decoders.body import Body, read_body
 from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.markers import breakpoints
 from ctxdiff_capture.decoders.memory import Made, memory_of
@@ -25,17 +25,24 @@ _FOLD = Fold(events=folded, error_type=error_type("openai"))
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
     """The call that `exchange` was. See `decoders.decode`."""
+    body = read_body(exchange.request, _CONTENT, memory_of(count).lists)
+    answer = read_answer(exchange, _FOLD)
+    return chat_call(exchange, body, answer, seq=seq, call_id=call_id, count=count)
+
+
+def chat_call(
+    exchange: Exchange, body: Body, answer: Answer, *, seq: int, call_id: str, count: Counter
+) -> Call:
+    """The call of a body in the form of Chat Completions, whoever carried it."""
     maker = BlockMaker(count, exchange.provider or "openai", "openai")
     memory = memory_of(count)
     known_for = f"openai.chat {exchange.provider}"
-    body = read_body(exchange.request, _CONTENT, memory.lists)
 
     def made(kind: str, index: int, element: Element) -> Made:
         path = f"/{kind}/{index}"
         work = _tool if kind == "tools" else _message
         return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
 
-    answer = read_answer(exchange, _FOLD)
     return call_of(
         exchange,
         body,

@@ -15,7 +15,7 @@ from ctxdiff_capture.model import Json, Usage
 _INCLUSIVE = ("prompt_tokens",)
 _EITHER = ("input_tokens",)
 _GEMINI = ("prompt_token_count", "promptTokenCount")
-_ADDITIVE = ("inputTokens",)
+_ADDITIVE = ("inputTokens", "inputTokenCount")
 _PROMPT = _INCLUSIVE + _EITHER + _GEMINI + _ADDITIVE
 _OUTPUT = (
     "completion_tokens",
@@ -23,6 +23,7 @@ _OUTPUT = (
     "candidates_token_count",
     "candidatesTokenCount",
     "outputTokens",
+    "outputTokenCount",
     "generation_token_count",
 )
 _READ_BESIDE = (

@@ -21,7 +21,15 @@ _SURFACE_BY_ENDING = {
     ":generateContent": "gemini.generate_content",
     ":streamGenerateContent": "gemini.generate_content",
 }
-_BEDROCK = re.compile(r"/model/[^/]+/(converse|invoke)(-stream|-with-response-stream)?$")
+_BEDROCK = re.compile(r"/model/.+/(converse|invoke)(-stream|-with-response-stream)?$")
+# What is asked at the same addresses and gives no answer to record: tokens are counted, texts
+# embedded or ranked, pictures drawn; other publishers' models at Vertex have other forms.
+_LEFT_ALONE = re.compile(
+    r"""/models/count-tokens:rawPredict$
+    | /publishers/(?!anthropic/)[^/]+/models/[^/]+:(rawPredict|streamRawPredict)$
+    | /model/.*(embed|rerank|titan-image|canvas|nova-reel|stability\.).*/invoke$""",
+    re.VERBOSE,
+)
 _SURFACE_OF_BEDROCK = {"converse": "bedrock.converse", "invoke": "bedrock.invoke_model"}
 
 _PROVIDER_BY_HOST = {
@@ -68,6 +76,8 @@ def surface_of(method: str, target: bytes) -> str | None:
         return None
     path = target.partition(b"?")[0].decode("ascii", "replace")
     surface = next((s for end, s in _SURFACE_BY_ENDING.items() if path.endswith(end)), None)
+    if _LEFT_ALONE.search(path):
+        return None
     if surface is None and (bedrock := _BEDROCK.search(path)):
         surface = _SURFACE_OF_BEDROCK[bedrock[1]]
     return surface if surface in SURFACES else None

@@ -13,6 +13,15 @@ RECORDED = [
     ("/v1beta/models/gemini-2.5-flash:generateContent", "gemini.generate_content"),
     ("/v1beta/models/g:streamGenerateContent?alt=sse", "gemini.generate_content"),
     ("/v1/projects/p/locations/l/endpoints/7:generateContent", "gemini.generate_content"),
+    ("/model/amazon.nova-lite-v1%3A0/converse", "bedrock.converse"),
+    ("/model/arn%3Aaws%3Abedrock%3Aeu%3A1%3Ax%2Fy/converse-stream", "bedrock.converse"),
+    ("/model/anthropic.claude-v2:0/invoke", "bedrock.invoke_model"),
+    ("/model/m/invoke-with-response-stream", "bedrock.invoke_model"),
+    ("/v1/projects/p/locations/l/publishers/anthropic/models/c@1:rawPredict", "anthropic.messages"),
+    (
+        "/v1/projects/p/locations/l/publishers/anthropic/models/c@1:streamRawPredict",
+        "anthropic.messages",
+    ),
 ]
 LEFT_ALONE = [
     "/v1/completions",
@@ -31,6 +40,15 @@ LEFT_ALONE = [
     "/v1beta/models/gemini-embedding-001:batchEmbedContents",
     "/v1beta/models/imagen-4:predict",
     "/v1beta/cachedContents",
+    "/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict",
+    "/v1/projects/p/locations/l/publishers/mistralai/models/m:rawPredict",
+    "/model/m/count-tokens",
+    "/model/m/async-invoke",
+    "/model/amazon.titan-embed-text-v2%3A0/invoke",
+    "/model/cohere.rerank-v3-5%3A0/invoke",
+    "/model/amazon.nova-canvas-v1:0/invoke",
+    "/functions/f/invoke",
+    "/units/converse",
 ]
 
 
