@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from ctxdiff_mcp.answers.source import Source
-    from ctxdiff_mcp.gate.policy import Policy, Redact
+    from ctxdiff_mcp.gate.policy import Counts, Policy, Redact
     from ctxdiff_mcp.tools.tool import Context, Tool
 
 log = logging.getLogger("ctxdiff")
@@ -76,6 +76,7 @@ def serve(
     runs_dir: Path | None = None,
     redact: Redact = "off",
     *,
+    redact_counts: Counts = "exact",
     default_cap: int | None = None,
     hard_cap: int | None = None,
 ) -> None:
@@ -84,11 +85,12 @@ def serve(
     Args:
         runs_dir: folder with `.ctrace` files, or one such file; None is `runs_folder`'s choice.
         redact: what captured words are withheld.
+        redact_counts: `bucket` rounds token counts to two digits; in redact mode only.
         default_cap: bytes of an answer by default, 1,000 to 8,000; None is 8,000.
         hard_cap: bytes of an answer ever, up to 20,000; None is 20,000.
 
     Raises:
-        ValueError: a cap is out of range.
+        ValueError: a cap is out of range, or counts are to be rounded outside redact mode.
         SelectionError: the environment names a store that cannot be served.
     """
     # Claude Code sends SIGINT and 100 ms later SIGTERM; the SDK's reader thread would sit it out.
@@ -99,7 +101,7 @@ def serve(
     from ctxdiff_mcp.answers.source import Source  # noqa: PLC0415
     from ctxdiff_mcp.answers.where import runs_folder  # noqa: PLC0415
 
-    policy = _policy(redact, default_cap, hard_cap)
+    policy = _policy(redact, redact_counts, default_cap, hard_cap)
     source = Source(runs_folder(runs_dir, os.environ))
     anyio.run(_serve_streams, build(source, policy), stdin, stdout)
 
@@ -115,6 +117,10 @@ def build(source: Source, policy: Policy) -> Server[Any]:
     from ctxdiff_mcp.tools.registry import BY_NAME, TOOLS  # noqa: PLC0415
     from ctxdiff_mcp.tools.tool import Context  # noqa: PLC0415
 
+    if policy.rounds_counts:
+        from ctxdiff_mcp.answers.buckets import BucketedSource  # noqa: PLC0415
+
+        source = BucketedSource(source.root)
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
     limiter = anyio.CapacityLimiter(MAX_THREADS)
     warm_up = _WarmUp()
@@ -233,12 +239,14 @@ def _listed(tool: Tool) -> types.Tool:
     )
 
 
-def _policy(redact: Redact, default_cap: int | None, hard_cap: int | None) -> Policy:
+def _policy(
+    redact: Redact, counts: Counts, default_cap: int | None, hard_cap: int | None
+) -> Policy:
     from ctxdiff_mcp.gate.policy import DEFAULT_CAP, HARD_CAP, Policy  # noqa: PLC0415
 
     most = HARD_CAP if hard_cap is None else hard_cap
     usual = min(DEFAULT_CAP, most) if default_cap is None else default_cap
-    return Policy(redact, usual, most)
+    return Policy(redact, usual, most, counts=counts)
 
 
 async def _serve_streams(server: Server[Any], stdin: TextIO, stdout: TextIO) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ctxdiff_analyzers.prefix import Break, BreakGroup, CulpritKind, prefix_report
 from ctxdiff_analyzers.timeline import Timeline
@@ -89,6 +89,26 @@ class Cache:
     fix_hint: bool
     """True when one volatile value in an early system block explains every break of the scope."""
     use: CacheUse
+
+    def by_identity(self) -> Cache:
+        """The same breaks, grouped by place alone: which block is at fault follows from texts."""
+        places: dict[_Place, list[BreakRow]] = {}
+        for row in self.breaks:
+            agent = None if row.agent is None else row.agent.handle
+            place = agent, row.culprit == "reordered", row.position
+            places.setdefault(place, []).append(row)
+        pairs = {
+            None if group.first.agent is None else group.first.agent.handle: group.pairs
+            for group in self.groups
+        }
+        groups = [
+            BreakRows(len(rows), pairs[agent], rows[0], tuple(row.turn for row in rows))
+            for (agent, _, _), rows in places.items()
+        ]
+        return replace(self, groups=tuple(sorted(groups, key=lambda one: one.count, reverse=True)))
+
+
+_Place = tuple[str | None, bool, int]
 
 
 def cache(

@@ -75,3 +75,10 @@ def instant(text: str | None) -> str | None:
     """A point in time as `2026-11-30T11:39:03Z`; None when `text` is not one."""
     found = moment(text)
     return None if found is None else f"{found.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+
+
+def two_digits(count: int) -> int:
+    """A count to two significant digits, halves away from zero: 1,250 is 1,300."""
+    unit: int = 10 ** max(len(str(abs(count))) - 2, 0)
+    rounded = (abs(count) + unit // 2) // unit * unit
+    return rounded if count >= 0 else -rounded

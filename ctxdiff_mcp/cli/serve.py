@@ -29,6 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="withhold every recorded word; `text` lets short plain names out",
     )
     parser.add_argument(
+        "--redact-counts",
+        default="exact",
+        choices=["exact", "bucket"],
+        help="with --redact: token counts as they are, or to two significant digits",
+    )
+    parser.add_argument(
         "--max-bytes", type=whole_number, metavar="N", help="of an answer by default (8000)"
     )
     parser.add_argument(
@@ -44,9 +50,17 @@ def run(args: argparse.Namespace) -> int:
     """
     if sys.stdin.isatty():
         print("ctxdiff-mcp: serving MCP on stdin; `ctxdiff-mcp --help` tells more", file=sys.stderr)
+    if args.redact_counts == "bucket" and args.redact == "off":
+        raise SelectionError("--redact-counts is for redact mode", remedy="add --redact")
     folder = args.runs_dir.expanduser() if args.runs_dir else None
     try:
-        serve(folder, args.redact, default_cap=args.max_bytes, hard_cap=args.max_bytes_ever)
+        serve(
+            folder,
+            args.redact,
+            redact_counts=args.redact_counts,
+            default_cap=args.max_bytes,
+            hard_cap=args.max_bytes_ever,
+        )
     except ValueError as problem:
         raise SelectionError(str(problem), remedy="leave --max-bytes out") from None
     return 0

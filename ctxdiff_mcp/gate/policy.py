@@ -11,6 +11,9 @@ from ctxdiff_mcp.gate.secrets import SecretTags
 Redact: TypeAlias = Literal["off", "text", "all"]
 """`text` withholds texts and keeps short plain names; `all` withholds names too."""
 
+Counts: TypeAlias = Literal["exact", "bucket"]
+"""Token counts as they are, or to two significant digits."""
+
 DEFAULT_CAP = 8_000
 HARD_CAP = 20_000
 MIN_CAP = 1_000
@@ -27,6 +30,8 @@ class Policy:
     """Bytes of a result's message, whatever the caller asks for."""
     mask_secrets: bool = True
     """Show credentials as tags."""
+    counts: Counts = "exact"
+    """How token counts are shown in redact mode."""
     tags: SecretTags = field(default_factory=SecretTags, compare=False)
 
     def __post_init__(self) -> None:
@@ -35,6 +40,13 @@ class Policy:
                 f"caps must rise from {MIN_CAP} to {HARD_CAP}, "
                 f"not {self.default_cap!r}, {self.hard_cap!r}"
             )
+        if self.counts == "bucket" and self.redact == "off":
+            raise ValueError("token counts are rounded in redact mode only")
+
+    @property
+    def rounds_counts(self) -> bool:
+        """True when no exact token count may be shown or follow from what is shown."""
+        return self.counts == "bucket"
 
     @property
     def hides_text(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, Values, limit, turn
-from ctxdiff_mcp.tools.lines import agent, call, handle, plural, ranges, tokens
+from ctxdiff_mcp.tools.lines import agent, call, handle, number, plural, ranges, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
@@ -26,8 +26,10 @@ def answer(context: Context, values: Values) -> str:
         ask=context.ask,
     )
     context.check()
+    if context.policy.hides_names:
+        found = found.by_identity()
     env = context.envelope()
-    for line in [*_verdict(env, found), *_reported(found)]:
+    for line in [*_verdict(env, found), *_reported(env, found)]:
         env.say(line)
 
     def more(at: int) -> str:
@@ -70,7 +72,7 @@ def _verdict(env: Envelope, found: Cache) -> list[str]:
             f"shortest stable start {tokens(env, found.stable_prefix_tokens_min, found.exact)}"
         )
     ]
-    if found.fix_hint:
+    if found.fix_hint and not env.policy.hides_names:
         rows.append(
             "one changing value in an early system block explains every break: move it behind "
             "the stable blocks"
@@ -78,16 +80,16 @@ def _verdict(env: Envelope, found: Cache) -> list[str]:
     return rows
 
 
-def _reported(found: Cache) -> list[str]:
+def _reported(env: Envelope, found: Cache) -> list[str]:
     use = found.use
     if not use.calls_with_usage:
         return ["the provider reported no usage"]
     share = round(use.read_tokens / use.prompt_tokens * 100, 1) if use.prompt_tokens else 0.0
     return [
         (
-            f"reported by {use.calls_with_usage} of {use.calls_total} calls: {use.prompt_tokens:,} "
-            f"prompt tokens, {use.read_tokens:,} read from cache ({share} %), "
-            f"{use.write_tokens:,} written"
+            f"reported by {use.calls_with_usage} of {use.calls_total} calls: "
+            f"{number(env, use.prompt_tokens)} prompt tokens, {number(env, use.read_tokens)} read "
+            f"from cache ({share} %), {number(env, use.write_tokens)} written"
         )
     ]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.arguments import CURSOR, RUN, Text, Values, limit, turn
-from ctxdiff_mcp.tools.lines import agent, block_piece, call, handle, tokens
+from ctxdiff_mcp.tools.lines import agent, block_piece, call, handle, number, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
 
@@ -87,7 +87,8 @@ def summary_lines(env: Envelope, found: Diff) -> list[str]:
         ),
         (
             f"{tokens(env, found.tokens_added, found.exact)} in, "
-            f"{tokens(env, found.tokens_evicted, found.exact)} out, net {found.net_tokens:+,}; "
+            f"{tokens(env, found.tokens_evicted, found.exact)} out, "
+            f"net {number(env, found.net_tokens, '+')}; "
             f"{tokens(env, found.unchanged_tokens, found.exact)} unchanged"
         ),
     ]

@@ -10,7 +10,7 @@ from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
 from ctxdiff_mcp.tools.diff import offer_change
 from ctxdiff_mcp.tools.finding_lines import offer_finding
-from ctxdiff_mcp.tools.lines import agent, call, outcome_lines, plural, tokens
+from ctxdiff_mcp.tools.lines import agent, call, number, outcome_lines, plural, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
 
@@ -26,7 +26,7 @@ _CHOSEN = {
     "tagged_block_lost": "; chosen because it is the first turn that lost a tagged block",
     "last": "; chosen because it is the last turn",
 }
-STRUCTURAL = frozenset({"call_failed", "call_retried", "growth_spike", "window_pressure"})
+STRUCTURAL = frozenset({"call_failed", "call_retried", "growth_spike"})
 """Findings that follow from no text, and may be shown whole in redact mode."""
 MOST_CHANGES = {False: 3, True: 12}
 
@@ -102,7 +102,8 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
     lines.append(line)
     most = len(row.labels) if detailed else 4
     shares = [
-        f"{env.name(part.label)} {part.tokens:,} ({part.pct} %)" for part in row.labels[:most][:20]
+        f"{env.name(part.label)} {number(env, part.tokens)} ({part.pct} %)"
+        for part in row.labels[:most][:20]
     ]
     if shares:
         lines.append(f"by label: {', '.join(shares)}")
@@ -113,7 +114,7 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
         lines.append(
             f"since turn {found.diff.turn_a}: {counts.added} added, {counts.evicted} evicted, "
             f"{counts.modified} modified, {counts.unchanged} unchanged, "
-            f"net {found.diff.net_tokens:+,} tokens"
+            f"net {number(env, found.diff.net_tokens, '+')} tokens"
         )
     return lines
 

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from ctxdiff_mcp.answers.refs import RunRef
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
-from ctxdiff_mcp.tools.lines import call, handle, ranges
+from ctxdiff_mcp.tools.lines import call, handle, number, ranges
 
 if TYPE_CHECKING:
     from ctxdiff_mcp.answers.findings import FindingRow
 
+TOKEN_COUNTS = frozenset(
+    {"growth", "usual", "tokens", "stable_tokens", "rebilled_tokens", "output_tokens"}
+)
+"""Counts of a finding's evidence that are tokens."""
 MOST_BLOCKS = {False: 3, True: 10}
 MOST_NAMES = {False: 5, True: 20}
 MOST_EXCERPTS = {False: 2, True: 6}
@@ -32,8 +36,8 @@ def offer_finding(
         parts.append(f"agent {env.name(row.agent)}")
     parts += [f"severity {row.severity}", row.certainty]
     if row.tokens is not None:
-        method = None if env.policy.hides_names else row.tokens_method
-        parts.append(f"{row.tokens:,} tokens ({method or 'estimate'})")
+        method = None if env.policy.hides_names or env.policy.rounds_counts else row.tokens_method
+        parts.append(f"{number(env, row.tokens)} tokens ({method or 'estimate'})")
     parts += _evidence(env, row, origins, detailed=detailed)
     line = ", ".join(parts)
     if row.why and not env.policy.hides_names:
@@ -67,7 +71,10 @@ def _evidence(
         shown = [env.word(name, origins=origins) for name in row.names[: MOST_NAMES[detailed]]]
         rest = f" +{len(row.names) - len(shown)}" if len(row.names) > len(shown) else ""
         parts.append(f"about {' '.join(shown)}{rest}")
-    return [*parts, *(f"{name} {count:,}" for name, count in row.counts)]
+    for name, count in row.counts:
+        spelled = number(env, count) if name in TOKEN_COUNTS else f"{count:,}"
+        parts.append(f"{name} {spelled}")
+    return parts
 
 
 def _next_call(env: Envelope, run: RunRef, row: FindingRow) -> str:

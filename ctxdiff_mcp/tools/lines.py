@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctxdiff_capture.model import Usage
 
-from ctxdiff_mcp.answers.refs import BlockRef, RunRef
+from ctxdiff_mcp.answers.refs import BlockRef, RunRef, two_digits
 from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 
@@ -30,8 +30,14 @@ def tokens(env: Envelope, count: int, exact: bool) -> str:
 
     Whether a count is exact follows from the provider, whose name redact mode withholds.
     """
-    exact = exact and not env.policy.hides_names
-    return f"{'' if exact else '~'}{count:,} token{'' if count == 1 else 's'}"
+    exact = exact and not env.policy.hides_names and not env.policy.rounds_counts
+    return f"{'' if exact else '~'}{number(env, count)} token{'' if count == 1 else 's'}"
+
+
+def number(env: Envelope, count: int, sign: str = "") -> str:
+    """A token count as it may be shown: `1,234`; with `sign` "+", `+1,234`."""
+    shown = two_digits(count) if env.policy.rounds_counts else count
+    return f"{shown:{sign},}"
 
 
 def plural(count: int, noun: str) -> str:
@@ -92,13 +98,13 @@ def outcome_lines(env: Envelope, outcome: Outcome) -> list[str]:
     if outcome.error is not None:
         status = "" if outcome.error_status is None else f", status {outcome.error_status}"
         lines.append(f"failed: {env.word(outcome.error)}{status}")
-    billed = usage(outcome.usage)
+    billed = usage(env, outcome.usage)
     if billed:
         lines.append(f"billed: {billed}")
     return lines
 
 
-def usage(billed: Usage) -> str:
+def usage(env: Envelope, billed: Usage) -> str:
     """The provider's own numbers; empty when it reported none."""
     parts = [
         (billed.prompt_tokens, "prompt"),
@@ -107,7 +113,7 @@ def usage(billed: Usage) -> str:
         (billed.output_tokens, "output"),
         (billed.reasoning_tokens, "reasoning"),
     ]
-    return ", ".join(f"{count:,} {word}" for count, word in parts if count is not None)
+    return ", ".join(f"{number(env, count)} {word}" for count, word in parts if count is not None)
 
 
 def _argument(key: str, value: int | str) -> str:

@@ -73,19 +73,22 @@ def _sums(env: Envelope, found: Tokens) -> list[str]:
     if billed.calls_with_usage:
         rows.append(
             f"billed over {billed.calls_with_usage} of {billed.calls_total} calls: "
-            f"{billed.input_tokens:,} prompt ({billed.cache_read_tokens:,} read from cache, "
-            f"{billed.cache_write_tokens:,} written), {billed.output_tokens:,} output"
+            f"{lines.number(env, billed.input_tokens)} prompt "
+            f"({lines.number(env, billed.cache_read_tokens)} read from cache, "
+            f"{lines.number(env, billed.cache_write_tokens)} written), "
+            f"{lines.number(env, billed.output_tokens)} output"
         )
     else:
         rows.append("the provider reported no usage")
-    if billed.streamed_without_usage:
+    if billed.streamed_without_usage and not env.policy.hides_names:  # follows from parameters
         rows.append(
             f"{lines.plural(billed.streamed_without_usage, 'streamed call')} did not ask for usage "
             "(stream_options.include_usage)"
         )
     if found.by_agent:
         shares = [
-            f"{lines.agent(env, one.agent)} {one.tokens:,}" for one in found.by_agent[:MOST_AGENTS]
+            f"{lines.agent(env, one.agent)} {lines.number(env, one.tokens)}"
+            for one in found.by_agent[:MOST_AGENTS]
         ]
         rest = f" +{len(found.by_agent) - MOST_AGENTS}" if len(found.by_agent) > MOST_AGENTS else ""
         rows.append(f"tokens sent by agent: {', '.join(shares)}{rest}")
@@ -94,15 +97,14 @@ def _sums(env: Envelope, found: Tokens) -> list[str]:
 
 def _schema_lines(env: Envelope, found: Tokens) -> list[str]:
     use = found.schemas
-    if use.verdict in ("no_schemas", "all_used"):
+    # Which tool was called follows from names.
+    if env.policy.hides_names or use.verdict in ("no_schemas", "all_used"):
         return []
     if use.verdict == "no_names":
         return [f"{lines.plural(use.unreadable, 'tool schema')}: names could not be read"]
-    names = ""
-    if not env.policy.hides_names:
-        spelled = [env.word(tool.name) for tool in use.unused[:MOST_TOOLS]]
-        rest = f" +{len(use.unused) - MOST_TOOLS}" if len(use.unused) > MOST_TOOLS else ""
-        names = f": {' '.join(spelled)}{rest}"
+    spelled = [env.word(tool.name) for tool in use.unused[:MOST_TOOLS]]
+    rest = f" +{len(use.unused) - MOST_TOOLS}" if len(use.unused) > MOST_TOOLS else ""
+    names = f": {' '.join(spelled)}{rest}"
     note = (
         "; the last answer was not recorded and may call one" if use.unanswered_final_turn else ""
     )
@@ -140,12 +142,13 @@ def _turn_line(env: Envelope, row: TurnRow, fill: Fill | None, *, whole: bool) -
     if fill is not None:
         line += f", {fill.pct} % of the window{' (alarm)' if fill.alarm else ''}"
     if row.usage.prompt_tokens is not None:
-        line += f", billed {row.usage.prompt_tokens:,}"
+        line += f", billed {lines.number(env, row.usage.prompt_tokens)}"
     if row.usage_delta:
-        line += f" ({row.usage_delta:+,})"
+        line += f" ({lines.number(env, row.usage_delta, '+')})"
     most = MOST_ALL_LABELS if whole else MOST_LABELS
     shares = [
-        f"{env.name(part.label)} {part.tokens:,} ({part.pct} %)" for part in row.labels[:most]
+        f"{env.name(part.label)} {lines.number(env, part.tokens)} ({part.pct} %)"
+        for part in row.labels[:most]
     ]
     rest = f" +{len(row.labels) - most}" if len(row.labels) > most else ""
     return f"{line}; {', '.join(shares)}{rest}" if shares else line
