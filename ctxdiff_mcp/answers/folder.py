@@ -43,9 +43,10 @@ class Found:
     """What a walk met."""
 
     files: tuple[TraceFile, ...]
-    """In an order that follows from the folder alone."""
+    """The last one changed first. No name decides: in redact mode the order would tell of it."""
     refused: tuple[tuple[str, str], ...]
-    """(label, reason) of entries with the suffix that are no regular files."""
+    """(label, reason) of entries with the suffix that are no regular files, in the order of the
+    file system's own numbers."""
     complete: bool
     """False when a limit ended the walk early."""
 
@@ -59,9 +60,11 @@ def trace_files(root: Path) -> Found:
         return _single(root)
     files: list[TraceFile] = []
     refused: list[tuple[str, str]] = []
+    complete = True
     for entry, label in _entries(root):
         if entry is None or len(files) >= MAX_FILES:
-            return Found(tuple(files), tuple(refused), complete=False)
+            complete = False
+            break
         if not entry.name.endswith(SUFFIX) or entry.name == SUFFIX:
             continue
         reason = _why_refused(entry)
@@ -71,7 +74,8 @@ def trace_files(root: Path) -> Found:
         identity = identity_of(entry.path)
         if identity is not None:
             files.append(TraceFile(label.removesuffix(SUFFIX), Path(entry.path), identity))
-    return Found(tuple(files), tuple(refused), complete=True)
+    files.sort(key=lambda file: (file.identity.mtime_ns, file.identity.inode), reverse=True)
+    return Found(tuple(files), tuple(refused), complete)
 
 
 def identity_of(path: str | Path) -> Identity | None:
@@ -110,14 +114,17 @@ def _why_refused(entry: os.DirEntry[str]) -> str | None:
 
 
 def _entries(root: Path) -> Iterator[tuple[os.DirEntry[str] | None, str]]:
-    """Every entry below `root` with its label, folders after files; None when a limit was met."""
+    """Every entry below `root` with its label, a folder's own before those of folders in it.
+
+    By inode, see `Found`; None when a limit was met.
+    """
     pending = [(str(root), "", 0)]
     seen = 0
     while pending:
         folder, prefix, depth = pending.pop()
         try:
             with os.scandir(folder) as entries:
-                here = sorted(entries, key=lambda entry: entry.name)
+                here = sorted(entries, key=os.DirEntry.inode)
         except OSError:
             continue  # one unreadable folder never hides the others
         below = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -122,6 +123,39 @@ def test_two_contents_of_one_structure_get_the_same_answers_byte_for_byte(
     said = "".join(text for text, _ in found)
     for secret in (*texts, *names):
         assert not any(secret[at : at + 6] in said for at in range(len(secret) - 5))
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["c", "a", "b"], ["z/c", "y", "x/a"]])
+def test_runs_that_began_at_once_are_ordered_by_their_last_change_and_not_by_name(
+    new_trace: Callable[..., Path], block: Any, turn: Any, ask: Callable[..., Any], names: list[str]
+) -> None:
+    for n, name in enumerate(names, 1):
+        blocks = [block(f"{name} {at}") for at in range(n)]
+        path = new_trace(turn(blocks), name=name, session_id=f"{name[-1] * 8}" + "0" * 24)
+        os.utime(path, ns=(n * 10**18, n * 10**18))
+    policy = Policy("all")
+    runs = ask("ctxdiff_runs", policy=policy).text
+    assert runs.count("turn, started 2026-11-30T10:00:00Z") == 3
+    sizes = [
+        ask("ctxdiff_block", run=run, turn=1, policy=policy).text.split(": ")[1].split(",")[0]
+        for run in ("latest", "r1", "r2", "r3")
+    ]
+    assert sizes == ["3 input blocks", "3 input blocks", "2 input blocks", "1 input block"]
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
+def test_unreadable_files_too_are_listed_by_their_last_change(
+    tmp_path: Path, ask: Callable[..., Any], names: list[str]
+) -> None:
+    (tmp_path / "runs").mkdir()
+    for n, name in enumerate(names, 1):
+        path = tmp_path / "runs" / f"{name}.ctrace"
+        path.write_bytes(b"noise")
+        os.utime(path, ns=(n * 10**18, n * 10**18))
+    bad = f"not readable: {names[1]} (not_a_trace), {names[0]} (not_a_trace)"
+    assert ask("ctxdiff_runs").text.splitlines()[1] == bad
+    bad = "not readable: f1 (not_a_trace), f2 (not_a_trace)"
+    assert ask("ctxdiff_runs", policy=Policy("all")).text.splitlines()[1] == bad
 
 
 def test_a_content_hash_is_neither_shown_nor_accepted(story: Path, ask: Callable[..., Any]) -> None:
