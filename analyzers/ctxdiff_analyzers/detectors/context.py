@@ -10,12 +10,7 @@ from ctxdiff_analyzers.align import in_order
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.edits import edit
-from ctxdiff_analyzers.detectors.scene import (
-    Scene,
-    is_conversation,
-    of_blocks,
-    tokens_of,
-)
+from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker
@@ -35,17 +30,16 @@ def tagged_losses(scene: Scene) -> Iterator[Finding]:
     blocks = {block.content_hash: block for block in scene.mine.blocks} if groups else {}
     for (turn, label), events in groups.items():
         lost = [blocks[event.content_hash] for event in events]
-        tokens, method = tokens_of(lost)
         before = scene.mine.turn(events[0].last_seen_turn)
         places = [] if before is None else [_place(scene, before.seq, one) for one in lost]
-        yield scene.finding(
+        yield scene.about(
             "context_evicted",
             "high",
+            lost,
+            places,
+            names=[label],
             turn=turn,
             cause="evicted_block",
-            evidence=of_blocks(scene, lost, places, [label]),
-            tokens=tokens,
-            tokens_method=method,
             next=NextCall("ctxdiff_diff", (("turn_a", events[0].last_seen_turn), ("turn_b", turn))),
         )
 
@@ -70,24 +64,23 @@ def losses(scene: Scene) -> Iterator[Finding]:
     if not gone:
         return
     gone_blocks = sorted((scene.old_block(i) for i in gone), key=lambda block: -block.token_count)
-    tokens, method = tokens_of(gone_blocks)
+    tokens, _ = tokens_of(gone_blocks)
     cause = _cause_of_loss(scene, gone, kept)
     severity: Severity = "medium"
     small = tokens < LARGE_SHARE * total_tokens(scene.mine, scene.previous)
     if small or cause == "thinking_blocks_dropped" or not kept or min(gone) > max(kept):
         severity = "low"
     by_hash = {scene.old_block(i).content_hash: scene.previous.positions[i] for i in gone}
-    yield scene.finding(
+    yield scene.about(
         "context_evicted",
         severity,
+        gone_blocks,
+        [by_hash[block.content_hash] for block in gone_blocks],
         cause=cause,
         certainty="measured" if kept else "inferred",
         why=None
         if kept
         else "nothing of the earlier conversation remains; it may be a new conversation",
-        evidence=of_blocks(scene, gone_blocks, [by_hash[b.content_hash] for b in gone_blocks]),
-        tokens=tokens,
-        tokens_method=method,
         next=NextCall("ctxdiff_block", (("content_hash", gone_blocks[0].content_hash),))
         if len(gone) == 1
         else scene.to_diff(),
@@ -125,16 +118,8 @@ def moves(scene: Scene) -> Iterator[Finding]:
     moved = [j for i, j in said if (i, j) not in unmoved]
     if moved:
         blocks = [scene.new_block(j) for j in moved]
-        tokens, method = tokens_of(blocks)
-        yield scene.finding(
-            "context_edited",
-            "low",
-            cause="block_moved",
-            evidence=of_blocks(scene, blocks, [scene.turn.positions[j] for j in moved]),
-            tokens=tokens,
-            tokens_method=method,
-            next=scene.to_diff(),
-        )
+        places = [scene.turn.positions[j] for j in moved]
+        yield scene.about("context_edited", "low", blocks, places, cause="block_moved")
 
 
 def insertions(scene: Scene) -> Iterator[Finding]:
@@ -154,16 +139,8 @@ def insertions(scene: Scene) -> Iterator[Finding]:
     ]
     if inserted and not any(i < last_old for i in gone):
         blocks = [scene.new_block(j) for j in inserted]
-        tokens, method = tokens_of(blocks)
-        yield scene.finding(
-            "context_edited",
-            "low",
-            cause="item_inserted_in_prefix",
-            evidence=of_blocks(scene, blocks, [scene.turn.positions[j] for j in inserted]),
-            tokens=tokens,
-            tokens_method=method,
-            next=scene.to_diff(),
-        )
+        places = [scene.turn.positions[j] for j in inserted]
+        yield scene.about("context_edited", "low", blocks, places, cause="item_inserted_in_prefix")
 
 
 def _cause_of_loss(scene: Scene, gone: list[int], kept: list[int]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ctxdiff_analyzers.align import in_order
 from ctxdiff_analyzers.detectors.edits import edit
-from ctxdiff_analyzers.detectors.scene import Scene, excerpt, is_prompt, of_blocks, tokens_of
+from ctxdiff_analyzers.detectors.scene import Scene, is_prompt, tokens_of
 from ctxdiff_analyzers.findings import Evidence, Finding, Severity
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.schemas import names_in
@@ -28,32 +28,18 @@ def system(scene: Scene) -> Iterator[Finding]:
         return
     if gone and not any(is_prompt(scene.new_block(j)) for j in range(len(scene.turn.inputs))):
         blocks = [scene.old_block(i) for i in gone]
-        tokens, method = tokens_of(blocks)
-        yield scene.finding(
-            "context_evicted",
-            "high",
-            cause="system_prompt_missing",
-            evidence=of_blocks(scene, blocks, [scene.previous.positions[i] for i in gone]),
-            tokens=tokens,
-            tokens_method=method,
-            next=scene.to_diff(),
-        )
+        places = [scene.previous.positions[i] for i in gone]
+        yield scene.about("context_evicted", "high", blocks, places, cause="system_prompt_missing")
         return
     blocks = [scene.old_block(i) for i in gone] + [scene.new_block(j) for j in new]
-    tokens, method = tokens_of(blocks)
-    yield scene.finding(
+    places = [scene.turn.positions[j] for j in new]
+    yield scene.about(
         "system_changed",
         "medium",
+        blocks,
+        places,
         cause="system_replaced" if gone else "section_appended",
-        evidence=Evidence(
-            content_hashes=tuple(block.content_hash for block in blocks),
-            positions=tuple(scene.turn.positions[j] for j in new),
-            excerpts=tuple(excerpt(scene.text(block)) for block in blocks[:3]),
-            counts=(("gone", len(gone)), ("new", len(new))),
-        ),
-        tokens=tokens,
-        tokens_method=method,
-        next=scene.to_diff(),
+        counts=(("gone", len(gone)), ("new", len(new))),
     )
 
 

@@ -76,6 +76,33 @@ class Scene:
         known = {"turn": self.turn.seq, "agent": self.turn.agent, "certainty": "measured"}
         return Finding(code=code, severity=severity, **(known | fields))
 
+    def about(
+        self,
+        code: Any,
+        severity: Any,
+        blocks: Sequence[BlockHead],
+        positions: Sequence[int],
+        *,
+        names: Sequence[str] = (),
+        counts: tuple[tuple[str, int], ...] | None = None,
+        **fields: Any,
+    ) -> Finding:
+        """A `finding` that lists blocks, counts their tokens and points to the whole change."""
+        tokens, method = tokens_of(blocks)
+        told = {
+            "evidence": Evidence(
+                content_hashes=tuple(block.content_hash for block in blocks[:LISTED]),
+                positions=tuple(positions[:LISTED]),
+                names=tuple(names[:LISTED]),
+                excerpts=tuple(excerpt(self.text(block)) for block in blocks[:3]),
+                counts=counts or (("blocks", len(blocks)),),
+            ),
+            "tokens": tokens,
+            "tokens_method": method,
+            "next": self.to_diff(),
+        }
+        return self.finding(code, severity, **(told | fields))
+
 
 Detector: TypeAlias = Callable[[Scene], Iterable[Finding]]
 
@@ -99,22 +126,6 @@ def excerpt(text: str, start: int = 0) -> str:
 def last_words(text: str) -> str:
     """The end of a recorded text. Captured text."""
     return text if len(text) <= EXCERPT else f"…{text[-EXCERPT:]}"
-
-
-def of_blocks(
-    scene: Scene,
-    blocks: Sequence[BlockHead],
-    positions: Sequence[int],
-    names: Sequence[str] = (),
-) -> Evidence:
-    """Evidence that lists blocks, with the start of the text of the first few."""
-    return Evidence(
-        content_hashes=tuple(block.content_hash for block in blocks[:LISTED]),
-        positions=tuple(positions[:LISTED]),
-        names=tuple(names[:LISTED]),
-        excerpts=tuple(excerpt(scene.text(block)) for block in blocks[:3]),
-        counts=(("blocks", len(blocks)),),
-    )
 
 
 def tokens_of(blocks: Sequence[BlockHead]) -> tuple[int, Literal["exact", "estimate"]]:
