@@ -22,6 +22,8 @@ from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
 _CONTENT = frozenset(("messages", "system", "tools"))
+_TOLD = ("context_management", "container", "diagnostics")
+"""Members of an answer that are kept beside its blocks: edits applied, why a cache was missed."""
 _FOLD = Fold(events=folded, error_type=error_type("anthropic"))
 
 
@@ -57,7 +59,7 @@ def messages_call(
         body,
         [*_system_text(maker, body), *elements],
         answer,
-        _outcome(maker, answer, exchange),
+        _outcome(maker, body, answer, exchange),
         seq=seq,
         call_id=call_id,
         content_keys=_CONTENT,
@@ -111,7 +113,7 @@ def _part(maker: BlockMaker, role: str, part: Json, path: str) -> Placement:
     return maker.part(role, part, path, call_id)
 
 
-def _outcome(maker: BlockMaker, answer: Answer, exchange: Exchange) -> Outcome:
+def _outcome(maker: BlockMaker, body: Body, answer: Answer, exchange: Exchange) -> Outcome:
     content = answer.body.get("content")
     # The SDK sends every member that the answer set, null or not, so the parts stay as they came.
     outputs = [
@@ -121,4 +123,12 @@ def _outcome(maker: BlockMaker, answer: Answer, exchange: Exchange) -> Outcome:
     return Outcome(
         outputs=tagged(outputs, exchange.tags),
         finish_reason=text_or_none(answer.body.get("stop_reason")),
+        metadata=_metadata(body, answer),
     )
+
+
+def _metadata(body: Body, answer: Answer) -> dict[str, Json]:
+    """What the provider did to the context and says of it, and what it adds from its store."""
+    told = {key: answer.body[key] for key in _TOLD if answer.body.get(key)}
+    hidden = body.fields.get("container") is not None
+    return told | ({"hidden_context": ["container"]} if hidden else {})

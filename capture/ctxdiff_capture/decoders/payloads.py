@@ -13,7 +13,12 @@ from ctxdiff_capture.tokens.images import Formula, data_uri_bytes, image_of, len
 SHORTEST = 64
 """Characters of base64 from which a payload is replaced."""
 _BASE64_KEYS = frozenset(("data", "file_data", "bytes", "b64_json"))
-_SEALED_KEYS = frozenset(("encrypted_content", "thought_signature", "redactedContent", "bytes"))
+_SEALED_KEYS = frozenset(
+    (
+        *("encrypted_content", "encrypted_index", "encrypted_stdout"),
+        *("thought_signature", "redactedContent", "bytes"),
+    )
+)
 """Keys whose text is a payload when it is nothing but base64."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
@@ -79,9 +84,12 @@ def _is_payload(holder: Mapping[str, Json], key: str, value: Json) -> bool:
     kind = holder.get("type")
     if key == "result":
         return bool(kind == "image_generation_call")
+    if key == "signature":  # of a thought, Anthropic's or Bedrock's
+        is_thought = kind == "thinking" or set(holder) == {"signature", "text"}
+        return is_thought and _BASE64.fullmatch(value) is not None
     if key not in _BASE64_KEYS:
         return False
-    says_so = kind == "base64" or "format" in holder or "file_data" in holder
+    says_so = kind in ("base64", "redacted_thinking") or "format" in holder or "file_data" in holder
     return says_so or "mime_type" in holder
 
 
