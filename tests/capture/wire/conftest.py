@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
 import threading
+from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from ctxdiff_capture import Tracer, read, trace
@@ -44,6 +47,52 @@ MESSAGE = {
     "stop_sequence": None,
     "usage": {"input_tokens": 12, "output_tokens": 6, "cache_read_input_tokens": 900},
 }
+
+
+OUTPUT = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": TEXT, "annotations": []}],
+}
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "status": "completed",
+    "model": "gpt-4o-2024-08-06",
+    "output": [OUTPUT],
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+    "usage": {
+        "input_tokens": 30,
+        "input_tokens_details": {"cached_tokens": 10},
+        "output_tokens": 7,
+        "output_tokens_details": {"reasoning_tokens": 2},
+        "total_tokens": 37,
+    },
+}
+GEMINI = {
+    "candidates": [
+        {
+            "content": {"role": "model", "parts": [{"text": TEXT}]},
+            "finishReason": "STOP",
+            "index": 0,
+        }
+    ],
+    "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 4, "totalTokenCount": 15},
+    "modelVersion": "gemini-of-tests",
+    "responseId": "g_1",
+}
+CONVERSE = {
+    "output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}},
+    "stopReason": "end_turn",
+    "usage": {"inputTokens": 14, "outputTokens": 5, "totalTokens": 29, "cacheReadInputTokens": 10},
+    "metrics": {"latencyMs": 7},
+}
+AWS_STREAM = {"content-type": "application/vnd.amazon.eventstream"}
 
 
 def chat_chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -99,6 +148,67 @@ def message_events() -> tuple[bytes, ...]:
     )
 
 
+def response_events() -> tuple[bytes, ...]:
+    events: list[dict[str, Any]] = [
+        {
+            "type": "response.created",
+            "response": {**RESPONSE, "status": "in_progress", "output": []},
+        },
+        {"type": "response.output_item.done", "output_index": 0, "item": OUTPUT},
+        {"type": "response.completed", "response": RESPONSE},
+    ]
+    return tuple(
+        f"event: {e['type']}\ndata: {json.dumps({**e, 'sequence_number': n})}\n\n".encode()
+        for n, e in enumerate(events)
+    )
+
+
+def gemini_events() -> tuple[bytes, ...]:
+    def part(text: str, **more: Any) -> dict[str, Any]:
+        content = {"role": "model", "parts": [{"text": text}]}
+        return {**GEMINI, "candidates": [{"content": content, "index": 0, **more}]}
+
+    half = len(TEXT) // 2
+    chunks = (part(TEXT[:half]), part(TEXT[half:], finishReason="STOP"))
+    return tuple(f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks)
+
+
+def aws_frame(kind: str, payload: dict[str, Any]) -> bytes:
+    """An event of Amazon's binary streams."""
+    names = (
+        (":event-type", kind),
+        (":message-type", "event"),
+        (":content-type", "application/json"),
+    )
+    head = b"".join(
+        bytes([len(n)]) + n.encode() + b"\7" + struct.pack(">H", len(v)) + v.encode()
+        for n, v in names
+    )
+    body = json.dumps(payload).encode()
+    start = struct.pack(">II", 16 + len(head) + len(body), len(head))
+    message = start + struct.pack(">I", crc32(start)) + head + body
+    return message + struct.pack(">I", crc32(message))
+
+
+def converse_events() -> tuple[bytes, ...]:
+    half = len(TEXT) // 2
+    return (
+        aws_frame("messageStart", {"role": "assistant"}),
+        *(
+            aws_frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": part}})
+            for part in (TEXT[:half], TEXT[half:])
+        ),
+        aws_frame("contentBlockStop", {"contentBlockIndex": 0}),
+        aws_frame("messageStop", {"stopReason": "end_turn"}),
+        aws_frame("metadata", {"usage": CONVERSE["usage"], "metrics": CONVERSE["metrics"]}),
+    )
+
+
+def invoke_events() -> tuple[bytes, ...]:
+    events = (event.partition(b"data: ")[2].strip() for event in message_events())
+    return tuple(aws_frame("chunk", {"bytes": b64encode(event).decode()}) for event in events)
+
+
 @dataclass(frozen=True)
 class Reply:
     """What the provider answers to one request."""
@@ -119,8 +229,24 @@ def failure(status: int, message: str = "try later", **headers: str) -> Reply:
     return Reply(json.dumps(error).encode(), status, headers={"retry-after-ms": "1", **headers})
 
 
+ANSWERS: dict[str, tuple[dict[str, Any] | None, tuple[bytes, ...] | None, dict[str, str]]] = {
+    "/chat/completions": (CHAT, chat_events(), {}),
+    "/responses": (RESPONSE, response_events(), {}),
+    "/messages": (MESSAGE, message_events(), {}),
+    ":rawPredict": (MESSAGE, None, {}),
+    ":streamRawPredict": (None, message_events(), {}),
+    ":generateContent": (GEMINI, None, {}),
+    ":streamGenerateContent": (None, gemini_events(), {}),
+    "/converse": (CONVERSE, None, {}),
+    "/converse-stream": (None, converse_events(), AWS_STREAM),
+    "/invoke": (MESSAGE, None, {}),
+    "/invoke-with-response-stream": (None, invoke_events(), AWS_STREAM),
+}
+"""By the end of the path: the whole answer, its events, headers of the events."""
+
+
 class Provider:
-    """Answers like OpenAI or Anthropic, by path; `replies` come first."""
+    """Answers like the provider of the path; `replies` come first."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -134,7 +260,7 @@ class Provider:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
+                body = self.rfile.read(int(self.headers["content-length"] or 0))
                 provider.bodies.append(body)
                 provider.paths.append(self.path)
                 provider.arrived.release()
@@ -155,11 +281,13 @@ class Provider:
     def reply_to(self, path: str, body: bytes) -> Reply:
         if self.replies:
             return self.replies.popleft()
-        is_chat = path.partition("?")[0].endswith("/chat/completions")
-        if json.loads(body).get("stream"):
-            events = chat_events() if is_chat else message_events()
-            return Reply(events=events, compress=self.compress)
-        return Reply(json.dumps(CHAT if is_chat else MESSAGE).encode(), compress=self.compress)
+        path = path.partition("?")[0]
+        whole, events, headers = next(
+            (answer for end, answer in ANSWERS.items() if path.endswith(end)), ANSWERS["/messages"]
+        )
+        if whole is None or (events and json.loads(body).get("stream")):
+            return Reply(events=events, headers=headers, compress=self.compress)
+        return Reply(json.dumps(whole).encode(), compress=self.compress)
 
     def close(self) -> None:
         self._server.shutdown()
@@ -181,15 +309,18 @@ def _send(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         handler.send_header("content-encoding", "gzip")
     for name, value in reply.headers.items():
         handler.send_header(name.replace("_", "-"), value)
+    kind = reply.headers.get("content-type")
     if reply.events is None:
-        handler.send_header("content-type", "application/json")
+        if kind is None:
+            handler.send_header("content-type", "application/json")
         handler.send_header("content-length", str(len(reply.body) + (9 if reply.cut else 0)))
         handler.end_headers()
         if reply.gate:
             reply.gate.wait(20)
         handler.wfile.write(reply.body)
     else:
-        handler.send_header("content-type", "text/event-stream; charset=utf-8")
+        if kind is None:
+            handler.send_header("content-type", "text/event-stream; charset=utf-8")
         handler.send_header("transfer-encoding", "chunked")
         handler.end_headers()
         for number, event in enumerate(reply.events):
