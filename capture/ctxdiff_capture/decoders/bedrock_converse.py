@@ -20,6 +20,7 @@ from ctxdiff_capture.decoders.eventstream import STARTS, stream_events
 from ctxdiff_capture.decoders.markers import Breakpoint
 from ctxdiff_capture.decoders.memory import Made, memory_of
 from ctxdiff_capture.decoders.seen import Element
+from ctxdiff_capture.hashing import canonical_json
 from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -53,13 +54,18 @@ def converse_call(
         work = _system_entry if kind == "system" else _message
         return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
 
+    config = body.fields.get("toolConfig")
+    tools = memory.get(
+        known_for, "/toolConfig", canonical_json(config), lambda: _tools(maker, config)
+    )
+
     def all_of(kind: str) -> list[Made]:
         return [made(kind, index, e) for index, e in enumerate(body.lists.get(kind, ()))]
 
     return call_of(
         exchange,
         replace(body, fields={**body.fields, **_settings(body)}),
-        [*all_of("system"), _tools(maker, body), *all_of("messages")],
+        [*all_of("system"), tools, *all_of("messages")],
         answer,
         _outcome(maker, body, answer, exchange),
         seq=seq,
@@ -76,8 +82,7 @@ def _system_entry(maker: BlockMaker, entry: Json, path: str) -> Made:
     return _made([(entry, path)], of_entry)
 
 
-def _tools(maker: BlockMaker, body: Body) -> Made:
-    config = body.fields.get("toolConfig")
+def _tools(maker: BlockMaker, config: Json) -> Made:
     tools = config.get("tools") if isinstance(config, Mapping) else None
 
     def of_tool(tool: Json, path: str) -> Placement:
