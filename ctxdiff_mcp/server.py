@@ -117,7 +117,11 @@ def build(source: Source, policy: Policy) -> Server[Any]:
     from ctxdiff_mcp.tools.registry import BY_NAME, TOOLS  # noqa: PLC0415
     from ctxdiff_mcp.tools.tool import Context  # noqa: PLC0415
 
-    if policy.rounds_counts:
+    if policy.hides_names:
+        from ctxdiff_mcp.answers.redacted import RedactedSource  # noqa: PLC0415
+
+        source = RedactedSource(source.root, rounds_counts=policy.rounds_counts)
+    elif policy.rounds_counts:
         from ctxdiff_mcp.answers.buckets import BucketedSource  # noqa: PLC0415
 
         source = BucketedSource(source.root)

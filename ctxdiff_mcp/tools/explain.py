@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,10 @@ _CHOSEN = {
     "tagged_block_lost": "; chosen because it is the first turn that lost a tagged block",
     "last": "; chosen because it is the last turn",
 }
-STRUCTURAL = frozenset({"call_failed", "call_retried", "growth_spike"})
-"""Findings that follow from no text, and may be shown whole in redact mode."""
+STRUCTURAL = frozenset(
+    {"call_failed", "call_retried", "growth_spike", "window_pressure", "context_evicted"}
+)
+"""Findings that make sense without a text, and are shown in redact mode."""
 MOST_CHANGES = {False: 3, True: 12}
 
 
@@ -53,10 +54,13 @@ def answer(context: Context, values: Values) -> str:
     rows = found.findings
     if env.policy.hides_names:
         rows = tuple(row for row in rows if row.code in STRUCTURAL)
-        _count_others(env, found)
+        env.say(
+            "redact mode: blocks are compared by identity, an edited one counts as evicted; "
+            "findings that take a text are not told"
+        )
     if rows:
         env.say(f"{plural(len(rows), 'finding')}, most telling first:")
-    elif not found.findings:
+    elif not env.policy.hides_names:
         env.say("no fault found at this turn: nothing in the record explains a wrong answer here")
 
     def more(at: int) -> str:
@@ -117,14 +121,6 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
             f"net {number(env, found.diff.net_tokens, '+')} tokens"
         )
     return lines
-
-
-def _count_others(env: Envelope, found: Explanation) -> None:
-    """What else was found, by code alone: more would depend on the recorded texts."""
-    codes = Counter(row.code for row in found.findings if row.code not in STRUCTURAL)
-    if codes:
-        spelled = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
-        env.say(f"findings that follow from withheld texts, counted only: {spelled}")
 
 
 def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: bool) -> None:

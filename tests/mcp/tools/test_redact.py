@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from ctxdiff_capture.model import CallError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.redacted import RedactedSource
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.tools.registry import BY_NAME, TOOLS, run_tool
 from ctxdiff_mcp.tools.tool import Context
@@ -43,20 +42,14 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 TURNS = ([0, 1, 2], [0, 1, 3], [0, 4, 1, 5])
 
 
-# How many findings there are may depend on what was recorded; nothing else may.
-COUNTED = re.compile(
-    r"^findings that follow from withheld texts, counted only: [a-z_0-9, ]+\n", re.MULTILINE
-)
-
-
-def redacted(source: Source) -> list[tuple[str, bool]]:
+def redacted(source: RedactedSource) -> list[tuple[str, bool]]:
     context = Context(source, Policy("all"))
     found = [run_tool(BY_NAME[tool], context, arguments) for tool, arguments in CALLS]
     source.close()
-    return [(COUNTED.sub("", text), is_error) for text, is_error in found]
+    return found
 
 
-def record(write: Any, block: Any, turn: Any, texts: list[str], names: list[str]) -> Source:
+def record(write: Any, block: Any, turn: Any, texts: list[str], names: list[str]) -> RedactedSource:
     """A run of fixed structure with the given content; every block counts 7 tokens."""
 
     class Counted(block):  # type: ignore[misc]
@@ -80,7 +73,7 @@ def record(write: Any, block: Any, turn: Any, texts: list[str], names: list[str]
         for number, row in enumerate(TURNS)
     ]
     path = write(*turns, project=project, name=file)
-    return Source(path.parent)
+    return RedactedSource(path.parent)
 
 
 WORDS = st.text("qxzjkvwy☃é\n<[⟦", min_size=12, max_size=60)

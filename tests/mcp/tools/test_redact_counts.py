@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ctxdiff_mcp.answers.buckets import BucketedSource
+from ctxdiff_mcp.answers.redacted import RedactedSource
 from ctxdiff_mcp.answers.refs import two_digits
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.tools.registry import BY_NAME, run_tool
@@ -77,7 +77,7 @@ def answers(write: Any, block: Any, turn: Any, counts: list[int], usage: list[in
         for n, row in enumerate(ROWS)
     ]
     path = write(*turns)
-    source = BucketedSource(path.parent)
+    source = RedactedSource(path.parent, rounds_counts=True)
     context = Context(source, Policy("all", counts="bucket"))
     found = [run_tool(BY_NAME[tool], context, given)[0] for tool, given in CALLS]
     source.close()
