@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ctxdiff_capture.guard import host_never_sees
+from ctxdiff_capture.wire import tries
 from ctxdiff_capture.wire.flight import Sink
 from ctxdiff_capture.wire.tap_aiohttp import AiohttpTap
 from ctxdiff_capture.wire.tap_botocore import BotocoreTap, is_recorded_service
@@ -148,6 +149,10 @@ _CLASSES: dict[str, Sequence[tuple[str, str, Callable[[_Method], _Method]]]] = {
     "httpx2": _HTTPX,
     "aiohttp.client": (("ClientSession", "_request", _aiohttp_request),),
     "botocore.client": (("BaseClient", "_make_api_call", _operation),),
+    "google.genai._api_client": (
+        ("BaseApiClient", "_request", tries.as_one),
+        ("BaseApiClient", "_async_request", tries.as_one_async),
+    ),
     "aiobotocore.client": (("AioBaseClient", "_make_api_call", _operation_async),),
 }
 """Module to its classes that are tapped: class, method, how."""

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ctxdiff_capture.guard import host_never_sees
+from ctxdiff_capture.wire import tries
 from ctxdiff_capture.wire.endpoints import Family, asks_a_model, surface_of
 from ctxdiff_capture.wire.flight import Ending, Flight, Sink, carried_for
 
@@ -117,6 +118,7 @@ class AiohttpTap:
             self._wall_ns(),
             self._now_ns(),
         )
+        tries.join(flight, self.sink)
         return (flight if self.sink.started(flight, self.agent) else None), options
 
 

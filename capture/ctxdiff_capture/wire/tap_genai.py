@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ctxdiff_capture.wire import tap_aiohttp, tap_httpx
+from ctxdiff_capture.wire import tap_aiohttp, tap_httpx, tries
 from ctxdiff_capture.wire.flight import Sink
 
 # The one place that reads the SDK's private attributes. Source: google-genai 3.6.
@@ -63,7 +63,10 @@ def _without_del(kind: type) -> Any:
 
 @cache
 def _with_session(kind: Any) -> Any:
-    """`kind` with its aiohttp sessions recorded: where aiohttp is installed, async calls use it."""
+    """`kind` with its aiohttp sessions recorded, and its retries as attempts of one call.
+
+    Where aiohttp is installed, async calls use it.
+    """
     if "ctxdiff_report" in vars(kind):
         return kind
 
@@ -75,6 +78,8 @@ def _with_session(kind: Any) -> Any:
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
         "_get_aiohttp_session": session_of,
+        "_request": tries.as_one(kind._request),  # noqa: SLF001 - see above
+        "_async_request": tries.as_one_async(kind._async_request),  # noqa: SLF001
         "ctxdiff_report": None,
     }
     return type(kind)(kind.__name__, (kind,), names)

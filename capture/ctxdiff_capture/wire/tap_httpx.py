@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from ctxdiff_capture.guard import host_never_sees
+from ctxdiff_capture.wire import tries
 from ctxdiff_capture.wire.endpoints import Family, asks_a_model, surface_of
 from ctxdiff_capture.wire.flight import Flight, Sink, carried_for
 from ctxdiff_capture.wire.tee import tee_of
@@ -155,6 +156,7 @@ class HttpxTap:
                 self._wall_ns(),
                 self._now_ns(),
             )
+            tries.join(flight, self.sink)
             failed = self._failed.get()
             if failed is not None:
                 _join(flight, failed)

@@ -162,7 +162,7 @@ RESPONDED = Expected(
 GENERATED = Expected(
     "gemini.generate_content",
     "gemini",
-    {"promptTokenCount": 11, "candidatesTokenCount": 4, "totalTokenCount": 15},
+    {"prompt_token_count": 11, "candidates_token_count": 4, "total_token_count": 15},
     "STOP",
     "g_1",
     {"answer": "Paris"},

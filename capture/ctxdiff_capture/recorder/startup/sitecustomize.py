@@ -26,7 +26,7 @@ def _record() -> None:
     problem = _make_importable()
     if problem is None:
         try:
-            from ctxdiff_capture import trace  # noqa: PLC0415 - see the top
+            from ctxdiff_capture.recorder import trace  # noqa: PLC0415 - see the top
         except ImportError as missing:
             problem = str(missing)
     if problem is not None:
