@@ -33,6 +33,7 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     """The call that `exchange` was. See `decoders.decode`.
 
     Params are flat and in snake case, as in the SDK's `config`: `temperature`, `max_output_tokens`.
+    So is usage, whole: ctxdiff knows it as `prompt_token_count`.
     """
     maker = BlockMaker(count, exchange.provider or "gemini", "gemini")
     memory = memory_of(count)
@@ -148,7 +149,7 @@ def _in_common_form(answer: Answer) -> Answer:
     common = {
         "id": member(body, "responseId"),
         "model": member(body, "modelVersion"),
-        "usage": member(body, "usageMetadata"),
+        "usage": sdk_spelling(member(body, "usageMetadata")),
     }
     return replace(answer, body=common)
 

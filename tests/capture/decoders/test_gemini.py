@@ -21,6 +21,8 @@ WIRE = json.loads((DATA / "wire-requests.json").read_text())
 VECTORS = {v["id"]: v for v in json.loads((DATA / "capture-vectors.json").read_text())}
 
 USAGE = {"promptTokenCount": 11, "candidatesTokenCount": 4, "thoughtsTokenCount": 3}
+COUNTED = {"prompt_token_count": 11, "candidates_token_count": 4, "thoughts_token_count": 3}
+"""As the SDK and ctxdiff spell it."""
 SIGNED = {"text": "It is 4 C.", "thoughtSignature": "AbC+/w=="}
 CALLED = {"functionCall": {"name": "f", "args": {"cityName": "Oslo"}, "id": "x"}}
 PARTS = [{"text": "Hm", "thought": True}, SIGNED, CALLED]
@@ -105,7 +107,7 @@ def test_a_call_is_decoded_whole(decoded):
                 block("assistant", "4 C", 1), "history", path="/candidates/0/content/parts/0"
             ),
         ),
-        usage=USAGE,
+        usage=COUNTED,
         finish_reason="STOP",
         response_id="r1",
         response_model="gemini-2.5-flash-001",
@@ -195,7 +197,7 @@ def test_of_a_stream_that_broke_off_what_came_is_kept(decoded):
 def test_a_blocked_prompt_says_why(decoded):
     answer = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": USAGE}
     call = decoded(WIRE["gemini-string"], answer, surface=SURFACE)
-    assert (call.outputs, call.finish_reason, call.usage) == ((), "SAFETY", USAGE)
+    assert (call.outputs, call.finish_reason, call.usage) == ((), "SAFETY", COUNTED)
     assert call.metadata == {"block_reason": "SAFETY"}
 
 
