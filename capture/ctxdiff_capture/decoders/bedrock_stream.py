@@ -6,10 +6,12 @@ Nova's InvokeModel streams the same events as the chunks of its own JSON.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 
 from ctxdiff_capture.decoders.eventstream import EXCEPTION
 from ctxdiff_capture.model import CallError, Json
+from ctxdiff_capture.tokens.images import lenient_base64
 
 _TORN = "torn_input"
 """Where the text of a tool's input gathers until its block ends."""
@@ -85,7 +87,7 @@ def _add(block: dict[str, Json], delta: Json) -> None:
 def _add_thought(thought: dict[str, Json], delta: Mapping[str, Json]) -> None:
     for key, value in delta.items():
         if key == "redactedContent":
-            thought[key] = _longer(thought.get(key), value)
+            thought[key] = _joined_base64(thought.get(key), value)
         elif key in ("text", "signature"):
             told = thought.setdefault("reasoningText", {})
             told[key] = _longer(told.get(key), value)
@@ -104,6 +106,13 @@ def _closed(block: dict[str, Json]) -> dict[str, Json]:
     if isinstance(cited, dict) and "text" in block:
         cited["content"] = [{"text": block.pop("text")}]
     return block
+
+
+def _joined_base64(known: Json, more: Json) -> Json:
+    """Base64 of both contents; padding may stand between two texts of it, but not inside one."""
+    if not isinstance(known, str) or not isinstance(more, str):
+        return more
+    return b64encode(lenient_base64(known) + lenient_base64(more)).decode()
 
 
 def _list(value: Json) -> list[Json]:

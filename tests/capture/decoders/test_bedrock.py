@@ -191,6 +191,35 @@ def test_of_a_stream_that_broke_off_what_came_is_kept(decoded):
     assert call.outputs[2].block.text == canonical_json(torn)
 
 
+def test_sealed_citing_and_tool_deltas_are_folded_too(decoded):
+    def delta(index, delta):
+        return {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
+
+    source = {"location": {"web": {"url": "https://a.test"}}}
+    events = [
+        delta(0, {"reasoningContent": {"redactedContent": "YQ=="}}),
+        delta(0, {"reasoningContent": {"redactedContent": "YmM="}}),
+        delta(1, {"text": "It is"}),
+        delta(1, {"citation": source}),
+        {
+            "contentBlockStart": {
+                "contentBlockIndex": 2,
+                "start": {"toolResult": {"toolUseId": "t"}},
+            }
+        },
+        delta(2, {"toolResult": [{"text": "4 C"}]}),
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    content = [
+        {"reasoningContent": {"redactedContent": "YWJj"}},
+        {"citationsContent": {"content": [{"text": "It is"}], "citations": [source]}},
+        {"toolResult": {"toolUseId": "t", "content": [{"text": "4 C"}]}},
+    ]
+    answer = {"output": {"message": {"role": "assistant", "content": content}}}
+    whole = decoded(ASK, {**answer, "stopReason": "end_turn"}, surface=CONVERSE)
+    assert decoded(ASK, framed(events), surface=CONVERSE) == whole
+
+
 def test_an_exception_in_a_stream_is_the_calls_error(decoded):
     told = frame(
         {"message": "slow"}, message_type="exception", exception_type="throttlingException"
