@@ -151,6 +151,15 @@ class Tracer:
         with self._scope.inside(label):
             yield
 
+    @contextmanager
+    def agent(self, name: Json) -> Generator[None, None, None]:
+        """Name the agent whose calls are made inside a `with` block. Blocks nest.
+
+        It goes before the name that a client was wrapped under.
+        """
+        with self._scope.as_agent(name):
+            yield
+
     def submit(self, exchange: Exchange) -> None:
         """Record an exchange that was seen elsewhere: by a proxy, in a log.
 
@@ -200,6 +209,7 @@ class Tracer:
             return False
         if flight.invocation is None:
             number = self._seen = next(self._numbers)
+            agent = self._scope.agent or agent
             flight.invocation = Invocation(number, agent, *self._scope.take())
         self._in_flight[flight] = None
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,3 +137,69 @@ def test_a_new_thread_starts_without_labels() -> None:
     thread.join()
 
     assert seen == [(None, ())]
+
+
+def in_pool(*works: Any) -> list[Any]:
+    """What `works` give, one after another, on one and the same thread of a pool."""
+    with ThreadPoolExecutor(1) as pool:
+        return [pool.submit(work).result() for work in works]
+
+
+def test_what_is_set_in_a_pool_ends_with_the_work_that_set_it() -> None:
+    scope = Scope()
+
+    def first() -> Any:
+        scope.mark("plan")
+        scope.tag("rag", "a")
+        return scope.agent, scope._step.get().name
+
+    def marked() -> Any:
+        scope.mark("search")
+        scope.tag("memory", "b")
+        return scope.take()
+
+    seen = in_pool(first, scope.take, marked, scope.take)
+
+    assert seen == [(None, "plan"), (None, ()), ("search", (Tag("memory", "b"),)), (None, ())]
+
+
+def test_labels_follow_into_threads_that_are_given_the_context() -> None:
+    scope = Scope()
+
+    async def run() -> Any:
+        scope.mark("plan")
+        scope.tag("rag", "a")
+        return await asyncio.to_thread(scope.take), scope.take()
+
+    assert asyncio.run(run()) == (("plan", (Tag("rag", "a"),)), ("plan", ()))
+
+
+def test_a_step_marked_in_a_task_is_not_its_parents_nor_its_siblings() -> None:
+    scope = Scope()
+
+    async def work(step: str | None) -> Any:
+        if step:
+            scope.mark(step)
+        await asyncio.sleep(0)
+        return scope.take()[0]
+
+    async def run() -> Any:
+        return [*await asyncio.gather(work("a"), work(None), work("b")), scope.take()[0]]
+
+    assert asyncio.run(run()) == ["a", None, "b", None]
+
+
+def test_agents_nest_and_belong_to_their_task() -> None:
+    scope = Scope()
+
+    async def work(agent: str) -> list[str | None]:
+        with scope.as_agent(agent):
+            await asyncio.sleep(0)
+            with scope.as_agent("inner"):
+                inner = scope.agent
+            return [scope.agent, inner]
+
+    async def run() -> Any:
+        return await asyncio.gather(work("a"), work("b")), scope.agent
+
+    assert asyncio.run(run()) == ([["a", "inner"], ["b", "inner"]], None)

@@ -6,6 +6,8 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -266,3 +268,27 @@ def test_a_process_is_named_after_its_script(
     monkeypatch.setattr(sys, "argv", ["/some/where/my_agent.py", "--x"])
     with trace.auto(path=tmp_path) as tracer:
         assert tracer.path == str(tmp_path / "my_agent.ctrace")
+
+
+def test_an_agent_is_named_where_its_calls_are_made(provider: Any, recording: Any) -> None:
+    tracer = recording.tracer
+    tracer.record_process(agent="somebody")
+    url = f"{provider.url}/v1/chat/completions"
+
+    async def work(agent: str) -> None:
+        with tracer.agent(agent):
+            async with httpx.AsyncClient() as client:
+                await client.post(url, json=CHAT)
+
+    async def both() -> None:
+        await asyncio.gather(work("planner"), work("writer"))
+
+    asyncio.run(both())
+    httpx.post(url, json=CHAT)
+    with tracer.agent("critic"), tracer.step("review"), ThreadPoolExecutor(1) as pool:
+        pool.submit(copy_context().run, httpx.post, url, json=CHAT).result()
+        pool.submit(httpx.post, url, json=CHAT).result()
+
+    labels = [(call.head.agent, call.head.step) for call in recording.calls()]
+    assert sorted(labels[:2]) == [("planner", None), ("writer", None)]
+    assert labels[2:] == [("somebody", None), ("critic", "review"), ("somebody", None)]
