@@ -26,6 +26,7 @@ COMMANDS = {
     "cache": ("cache", "show where the prompt prefix breaks and what it costs"),
     "block": ("block", "show one block in full, or list the blocks of a turn"),
     "search": ("search", "tell where a text is, when it entered and when it left"),
+    "legend": ("legend", "tell what the handles of `serve --redact` stand for, to you alone"),
 }
 """Command to its module in this package and its one line of help."""
 

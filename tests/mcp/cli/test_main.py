@@ -69,11 +69,12 @@ def test_without_a_command_the_server_is_started(
 @pytest.mark.parametrize(
     ("argv", "served"),
     [
-        ([], (None, "off", None, None)),
-        (["--runs-dir", "x"], (Path("x"), "off", None, None)),
-        (["--redact"], (None, "all", None, None)),
-        (["serve", "--redact", "text"], (None, "text", None, None)),
-        (["--max-bytes", "4000", "--max-bytes-ever", "9000"], (None, "off", 4000, 9000)),
+        ([], (None, "off", "exact", None, None)),
+        (["--runs-dir", "x"], (Path("x"), "off", "exact", None, None)),
+        (["--redact"], (None, "all", "exact", None, None)),
+        (["--redact", "--redact-counts", "bucket"], (None, "all", "bucket", None, None)),
+        (["serve", "--redact", "text"], (None, "text", "exact", None, None)),
+        (["--max-bytes", "4000", "--max-bytes-ever", "9000"], (None, "off", "exact", 4000, 9000)),
     ],
 )
 def test_the_flags_of_the_server_reach_it(
@@ -81,8 +82,10 @@ def test_the_flags_of_the_server_reach_it(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def serve(folder: Path | None, redact: str, *, default_cap: int, hard_cap: int) -> None:
-        asked.append((folder, redact, default_cap, hard_cap))
+    def serve(
+        folder: Path | None, redact: str, *, redact_counts: str, default_cap: int, hard_cap: int
+    ) -> None:
+        asked.append((folder, redact, redact_counts, default_cap, hard_cap))
 
     monkeypatch.setattr(serving, "serve", serve)
     assert ctxdiff(*argv) == (0, "", "")
