@@ -28,7 +28,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     f"{CAPTURE}.wire": {MODEL, GUARD, ERRORS},
     f"{CAPTURE}.decoders": {MODEL, f"{CAPTURE}.hashing", f"{CAPTURE}.tokens", ERRORS},
     f"{CAPTURE}.store": {MODEL, ERRORS, f"{CAPTURE}._version"},
+    # The recorder calls the hooks; they know it as protocols of their own.
+    f"{CAPTURE}.hooks": {
+        MODEL,
+        ERRORS,
+        GUARD,
+        f"{CAPTURE}.hashing",
+        f"{CAPTURE}.decoders",
+        f"{CAPTURE}.tokens",
+    },
     f"{CAPTURE}.recorder": {
+        f"{CAPTURE}.hooks",
         MODEL,
         ERRORS,
         GUARD,

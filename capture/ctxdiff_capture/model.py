@@ -115,6 +115,43 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """What a program held at one stage before a call, as it held it; not yet looked into."""
+
+    stage: str
+    """The program's word: `pre_optimization`, `post_optimization`, `tool_result`."""
+    taken_at: str
+    messages: bytes
+    """JSON, in the form of the call's own request: a list, or a text."""
+    tools: bytes | None = None
+    """JSON; None says that they were those of the request. Likewise below."""
+    system: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a program held at one stage before a call, as blocks."""
+
+    name: str
+    taken_at: str
+    inputs: tuple[Placement, ...]
+    """Made as the call's own inputs are, so that a block which was sent has the same hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a context planner did with one candidate for the prompt, in its own words."""
+
+    candidate: str
+    """A name or the text itself."""
+    disposition: str
+    """`included`, `dropped`, `summarized`, ..."""
+    reason: str | None = None
+    rank: int | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Token counts as the provider billed them, in one arithmetic for all providers."""
 
@@ -196,6 +233,10 @@ class Call:
     agent: str | None = None
     step: str | None = None
     tags: tuple[Tag, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    """What the program held before the call, in the order in which it said so."""
+    decisions: tuple[Decision, ...] = ()
+    """What its planner decided about the call, likewise."""
     started_at: str = ""
     first_byte_ms: int | None = None
     latency_ms: int | None = None

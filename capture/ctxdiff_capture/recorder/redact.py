@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from ctxdiff_capture.guard import log
-from ctxdiff_capture.model import Block, Call, CallError, Json, Placement
+from ctxdiff_capture.model import Block, Call, CallError, Decision, Json, Placement
 
 Redact: TypeAlias = Callable[[Block], "Block | None"]
 """Gets a block, gives back what to store in its place; None withholds the text.
 
 It sees every input and output block. Texts that stand outside of blocks come as blocks of role
-`params`, `tag`, `error` or `metadata` and kind `text`, of which only the text is used.
+`params`, `tag`, `error`, `decision` or `metadata` and kind `text`, of which only the text is used.
 """
 
 WITHHELD = "[redacted]"
@@ -39,6 +39,11 @@ def redacted(call: Call, hook: Redact) -> Call:
             for key, value in call.params.items()
         },
         tags=tuple(replace(tag, text=apply.to_text(tag.text, "tag")) for tag in call.tags),
+        stages=tuple(
+            replace(stage, inputs=tuple(map(apply.to_placement, stage.inputs)))
+            for stage in call.stages
+        ),
+        decisions=tuple(map(apply.to_decision, call.decisions)),
         error=apply.to_error(call.error),
         attempts=tuple(replace(a, error=apply.to_error(a.error)) for a in call.attempts),
         metadata=apply.to_json(call.metadata, "metadata"),
@@ -66,6 +71,14 @@ class _Application:
         if isinstance(value, list | tuple):
             return [self.to_json(item, role) for item in value]
         return value
+
+    def to_decision(self, decision: Decision) -> Decision:
+        reason = decision.reason
+        return replace(
+            decision,
+            candidate=self.to_text(decision.candidate, "decision"),
+            reason=None if reason is None else self.to_text(reason, "decision"),
+        )
 
     def to_error(self, error: CallError | None) -> CallError | None:
         if error is None or error.message is None:

@@ -15,6 +15,8 @@ from uuid import uuid4
 
 from ctxdiff_capture.decoders import decode
 from ctxdiff_capture.guard import host_never_sees, log
+from ctxdiff_capture.hooks.front import Hooks
+from ctxdiff_capture.hooks.stages import with_said
 from ctxdiff_capture.model import Call, Exchange, Json
 from ctxdiff_capture.recorder import exits
 from ctxdiff_capture.recorder.redact import Redact, redacted
@@ -47,7 +49,7 @@ class _Submitted:
         return len(self.exchange.request) + len(self.exchange.response or b"")
 
 
-class Tracer:
+class Tracer(Hooks):
     """Records the model calls of wrapped clients into one session.
 
     Made by `trace.init`. Every method may be called from any thread; none but `wrap` raises, and
@@ -68,6 +70,7 @@ class Tracer:
         self._clock = clock or Clock()
         self._scope = Scope()
         self._count = TokenCounter()
+        super().__init__(lambda: iso_of(self._clock.wall_ns()), lambda: self._count)
         self._lock = threading.Lock()
         self._writer: Writer | None = None
         self._provider = ""
@@ -174,9 +177,13 @@ class Tracer:
                 writer.put(_Submitted(exchange, Invocation(next(self._numbers))))
 
     def flush(self) -> bool:
-        """Wait until the calls that have ended are stored; False when that took too long."""
+        """Wait until the calls that have ended are stored, and callbacks have run for all.
+
+        False when that took too long.
+        """
         writer = self._writer
-        return writer is None or writer.flush()
+        is_told = self._observers.flush()
+        return (writer is None or writer.flush()) and is_told
 
     def close(self) -> None:
         """Store everything and close the trace. Answers still under way are stored as unfinished.
@@ -195,6 +202,7 @@ class Tracer:
             for flight in list(self._in_flight):
                 self._end(writer, flight, "exit", None)
             writer.close()
+            self._observers.stop()
 
     # What the taps call.
 
@@ -210,7 +218,10 @@ class Tracer:
         if flight.invocation is None:
             number = self._seen = next(self._numbers)
             agent = self._scope.agent or agent
-            flight.invocation = Invocation(number, agent, *self._scope.take())
+            step, tags = self._scope.take()
+            flight.invocation = Invocation(number, agent, step, tags, self._said.take())
+            if self._observers:
+                self._tell(flight, flight.invocation)
         self._in_flight[flight] = None
         return True
 
@@ -225,12 +236,14 @@ class Tracer:
         writer = self._writer
         if writer is not None:
             writer.pause()
+        self._observers.pause()
 
     def resume(self) -> None:
         """Let the writer go on after a fork."""
         writer = self._writer
         if writer is not None:
             writer.resume()
+        self._observers.resume()
 
     def restart_after_fork(self) -> None:
         """In a child process: record into a session of its own from the next call on."""
@@ -241,6 +254,14 @@ class Tracer:
             self._writer = None
             self._numbers = itertools.count(1)
         self._in_flight.clear()
+        self._observers.restart()
+
+    def _tell(self, flight: Flight, invocation: Invocation) -> None:
+        with host_never_sees("tell of a call"):
+            invocation.call_id = uuid4().hex
+            self._observers.tell(
+                exchange_of(flight), seq=invocation.seq, call_id=invocation.call_id
+            )
 
     def _end(
         self, writer: Writer, flight: Flight, ending: Ending, error: BaseException | None
@@ -301,4 +322,5 @@ class Tracer:
         call = decode(exchange, seq=invocation.seq, call_id=invocation.call_id, count=self._count)
         # A retry that follows lists these as its earlier attempts.
         invocation.attempts = call.attempts
+        call = with_said(call, exchange, invocation.said, self._count)
         return call if self._redact is None else redacted(call, self._redact)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from ctxdiff_capture.model import Call, CallDetail, Placement, Recording, Session
+from ctxdiff_capture.model import (
+    Call,
+    CallDetail,
+    Decision,
+    Placement,
+    Recording,
+    Session,
+    Stage,
+)
 
 
 class SessionWriter(Protocol):
@@ -73,7 +81,7 @@ class TraceReader(Protocol):
         """What is stored about one call beyond its head and blocks.
 
         Raises:
-            TraceNotFound: no such call; likewise in the three methods below.
+            TraceNotFound: no such call; likewise in the five methods below.
         """
 
     def inputs(self, call_id: str) -> tuple[Placement, ...]:
@@ -81,6 +89,12 @@ class TraceReader(Protocol):
 
     def outputs(self, call_id: str) -> tuple[Placement, ...]:
         """A call's output blocks with their texts, in order."""
+
+    def stages(self, call_id: str) -> tuple[Stage, ...]:
+        """What the program held at stages before a call, in the order in which it said so."""
+
+    def decisions(self, call_id: str) -> tuple[Decision, ...]:
+        """What the program's planner decided before a call, likewise."""
 
     def request(self, call_id: str) -> bytes | None:
         """The request body as it was sent, byte for byte; None when it was not kept.

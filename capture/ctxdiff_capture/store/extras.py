@@ -19,6 +19,14 @@ from ctxdiff_capture.store.values import (
 )
 
 _MAX_PACKED_BYTES = 64 * 2**20
+_OF_ONE_CALL = (
+    "ctx_call",
+    "ctx_placement",
+    "ctx_output",
+    "ctx_snapshot",
+    "ctx_decision",
+    "ctx_request",
+)
 
 T = TypeVar("T")
 
@@ -61,7 +69,7 @@ def write_extras(connection: sqlite3.Connection, call: Call) -> None:
 
 def delete_extras(connection: sqlite3.Connection, call_id: str) -> None:
     """Forget the side rows of a call, its request among them."""
-    for table in ("ctx_call", "ctx_placement", "ctx_output", "ctx_request"):
+    for table in _OF_ONE_CALL:
         connection.execute(f"delete from {table} where call_id = ?", (call_id,))  # noqa: S608 - names of ours
 
 

@@ -85,6 +85,24 @@ create table if not exists ctx_output (       -- which block stands where in the
     label_source    text not null,
     primary key (call_id, position)
 ) without rowid;
+create table if not exists ctx_snapshot (     -- what a program held at one stage before a call
+    call_id         text not null references call(id),
+    number          integer not null,         -- 0, 1, 2, ...: order in which it said so
+    stage           text not null,            -- pre_optimization | post_optimization | ...
+    taken_at        text not null,
+    packed          blob not null,            -- zlib of JSON: its blocks, see store/said.py
+    primary key (call_id, number)
+) without rowid;
+create table if not exists ctx_decision (     -- what a planner decided before a call
+    call_id         text not null references call(id),
+    number          integer not null,         -- 0, 1, 2, ...: order in which it said so
+    candidate       text not null,
+    disposition     text not null,
+    reason          text,
+    rank            integer,
+    tokens          integer,
+    primary key (call_id, number)
+) without rowid;
 create table if not exists ctx_piece (        -- pieces of request bodies, each distinct one once
     id              integer primary key,
     digest          blob not null unique,     -- SHA-256 of the piece, 32 bytes
@@ -141,6 +159,10 @@ SIDE_COLUMNS: dict[str, frozenset[str]] = {
     ),
     "ctx_placement": frozenset({"call_id", "packed"}),
     "ctx_output": frozenset({"call_id", "position", "block_id", "label", "label_source"}),
+    "ctx_snapshot": frozenset({"call_id", "number", "stage", "taken_at", "packed"}),
+    "ctx_decision": frozenset(
+        {"call_id", "number", "candidate", "disposition", "reason", "rank", "tokens"}
+    ),
     "ctx_piece": frozenset({"id", "digest", "size", "codec", "body"}),
     "ctx_request": frozenset({"call_id", "pieces"}),
     "ctx_loss": frozenset({"run_id", "reason", "count"}),

@@ -12,13 +12,22 @@ from pathlib import Path
 from typing import TypeVar
 
 from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TraceNotFound
-from ctxdiff_capture.model import Block, CallDetail, Placement, Recording, Session
+from ctxdiff_capture.model import (
+    Block,
+    CallDetail,
+    Decision,
+    Placement,
+    Recording,
+    Session,
+    Stage,
+)
 from ctxdiff_capture.store.connection import open_untouched
 from ctxdiff_capture.store.extras import output_paths, read_detail
 from ctxdiff_capture.store.membership import Numbering, read_inputs
 from ctxdiff_capture.store.pieces import read_request
 from ctxdiff_capture.store.recording import read_outputs, read_recording
 from ctxdiff_capture.store.rows import block_of, chunks, read_sessions
+from ctxdiff_capture.store.said import read_decisions, read_stages
 from ctxdiff_capture.store.values import Notes
 from ctxdiff_capture.store.vetting import Layout, check_readable_version, layout_of
 
@@ -82,6 +91,14 @@ class SQLiteReader:
     def outputs(self, call_id: str) -> tuple[Placement, ...]:
         """A call's output blocks with their texts, in order."""
         return self._answer(lambda: self._outputs(call_id))
+
+    def stages(self, call_id: str) -> tuple[Stage, ...]:
+        """What the program held at stages before a call, in the order in which it said so."""
+        return self._answer(lambda: self._stages(call_id))
+
+    def decisions(self, call_id: str) -> tuple[Decision, ...]:
+        """What the program's planner decided before a call, likewise."""
+        return self._answer(lambda: self._decisions(call_id))
 
     def request(self, call_id: str) -> bytes | None:
         """The request body as it was sent, byte for byte; None when it was not kept."""
@@ -186,6 +203,18 @@ class SQLiteReader:
         paths = [*known, *[""] * len(blocks)][: len(blocks)]
         ids = [detail.output_tool_call_ids.get(p) for p in range(len(blocks))]
         return self._placements(numbering, blocks, labels, paths, ids)
+
+    def _stages(self, call_id: str) -> tuple[Stage, ...]:
+        sent = self._inputs(call_id)
+        if "ctx_snapshot" not in self._layout.side_tables:
+            return ()
+        return read_stages(self._connection, call_id, sent, self._blocks)
+
+    def _decisions(self, call_id: str) -> tuple[Decision, ...]:
+        self._check_call(call_id)
+        if "ctx_decision" not in self._layout.side_tables:
+            return ()
+        return read_decisions(self._connection, call_id)
 
     def _request(self, call_id: str) -> bytes | None:
         self._check_call(call_id)

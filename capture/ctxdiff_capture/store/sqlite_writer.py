@@ -23,6 +23,7 @@ from ctxdiff_capture.store.connection import open_untouched
 from ctxdiff_capture.store.extras import delete_extras, write_extras
 from ctxdiff_capture.store.membership import delete_inputs, write_inputs
 from ctxdiff_capture.store.pieces import PieceWriter
+from ctxdiff_capture.store.said import staged, write_said
 from ctxdiff_capture.store.values import json_text, storable, storable_or_none
 from ctxdiff_capture.store.vetting import has_objects, layout_of
 
@@ -175,9 +176,10 @@ class SQLiteWriter:
                 storable(call.provider),
             ),
         )
-        self._insert_blocks([p.block for p in (*call.inputs, *call.outputs)])
+        self._insert_blocks([p.block for p in (*call.inputs, *call.outputs, *staged(call))])
         write_inputs(self._connection, call.id, call.inputs)
         write_extras(self._connection, call)
+        write_said(self._connection, call)
         if call.request_pieces is not None:
             self._pieces.write(call.id, call.request_pieces)
 

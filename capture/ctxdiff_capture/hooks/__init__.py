@@ -1,0 +1,1 @@
+"""What a program may hang onto a recording: snapshots before calls, stages, planners' decisions."""
