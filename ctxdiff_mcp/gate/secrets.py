@@ -32,7 +32,8 @@ class _Shape:
 
 
 def _shape(kind: str, clue: str, pattern: str) -> _Shape:
-    return _Shape(kind, clue, re.compile(pattern))
+    # ASCII: a Chinese letter in front of a key is a word's boundary.
+    return _Shape(kind, clue, re.compile(pattern, re.ASCII))
 
 
 # Formats as the providers document them, 2026-10. Repetitions are bounded or end the pattern, so
@@ -78,7 +79,7 @@ _SHAPES = (
     _shape(
         "password",
         "://",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:/@\"'<>]{0,100}:([^\s/@\"'<>]{1,200})@",
+        r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:/@\"'<>]{0,100}:([^\s/@\"'<>]{1,200})@",
     ),
 )
 

@@ -23,6 +23,11 @@ OPENAI = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2"
             "Authorization: Bearer [secret:bearer-token#1]",
         ),
         ("postgresql://me:hunter2@db/app", "postgresql://me:[secret:password#1]@db/app"),
+        (f"密钥{KEY}，", "密钥[secret:aws-key#1]，"),
+        (
+            "库postgres://u:p4ss@h 5redis://:p4ss@h",
+            "库postgres://u:[secret:password#1]@h 5redis://:[secret:password#1]@h",
+        ),
         ("ghp_" + "A" * 36, "[secret:github-token#1]"),
         ("AIza" + "b" * 35, "[secret:google-key#1]"),
         (
