@@ -22,6 +22,7 @@ from ctxdiff_capture.wire.flight import Sink
 from ctxdiff_capture.wire.tap_aiohttp import AiohttpTap
 from ctxdiff_capture.wire.tap_botocore import BotocoreTap, is_recorded_service
 from ctxdiff_capture.wire.tap_httpx import HttpxTap
+from ctxdiff_capture.wire.tap_requests import RequestsTap
 
 _Method = Callable[..., Any]
 
@@ -34,6 +35,7 @@ class _Taps:
     httpx: HttpxTap
     aiohttp: AiohttpTap
     botocore: BotocoreTap
+    requests: RequestsTap
 
 
 _lock = threading.Lock()
@@ -49,7 +51,13 @@ def install(sink: Sink, agent: str | None) -> None:
     with _lock:
         if any(taps.sink is sink for taps in _active):
             return
-        taps = _Taps(sink, HttpxTap(sink, agent), AiohttpTap(sink, agent), BotocoreTap(sink, agent))
+        taps = _Taps(
+            sink,
+            HttpxTap(sink, agent),
+            AiohttpTap(sink, agent),
+            BotocoreTap(sink, agent),
+            RequestsTap(sink, agent),
+        )
         _active = (*_active, taps)
         if _FINDER not in sys.meta_path:
             sys.meta_path.insert(0, _FINDER)
@@ -109,6 +117,16 @@ def _send_async(original: _Method) -> _Method:
     return send
 
 
+def _requests_send(original: _Method) -> _Method:
+    def send(self: Any, request: Any, **options: Any) -> Any:
+        call = partial(original, self)
+        for taps in _active:
+            call = partial(taps.requests.carry, call)
+        return call(request, **options)
+
+    return send
+
+
 def _aiohttp_request(original: _Method) -> _Method:
     async def request(self: Any, method: str, url: Any, **options: Any) -> Any:
         call = partial(original, self)
@@ -147,6 +165,7 @@ _HTTPX = (("Client", "send", _send), ("AsyncClient", "send", _send_async))
 _CLASSES: dict[str, Sequence[tuple[str, str, Callable[[_Method], _Method]]]] = {
     "httpx": _HTTPX,
     "httpx2": _HTTPX,
+    "requests.sessions": (("Session", "send", _requests_send),),
     "aiohttp.client": (("ClientSession", "_request", _aiohttp_request),),
     "botocore.client": (("BaseClient", "_make_api_call", _operation),),
     "google.genai._api_client": (

@@ -15,12 +15,11 @@ from ctxdiff_capture.guard import host_never_sees
 from ctxdiff_capture.wire.endpoints import surface_of
 from ctxdiff_capture.wire.flight import Ending, Flight, Sink, carried_for
 from ctxdiff_capture.wire.tap_aiohttp import keep_body
-from ctxdiff_capture.wire.tee import tee_of
+from ctxdiff_capture.wire.tee import RawTee, tee_of
 
 _NOTE_REQUEST = host_never_sees("note a request")
 _NOTE_FAILURE = host_never_sees("note a failed request")
 _NOTE_ANSWER = host_never_sees("note an answer")
-_NOTE_STREAM = host_never_sees("keep a part of a stream")
 
 
 def is_recorded_service(client: Any) -> bool:
@@ -216,88 +215,8 @@ def _teed(body: Any, flight: Flight, sink: Sink) -> Any:
     if any(kind.__module__.partition(".")[0] in ("httpx", "httpx2") for kind in type(raw).__mro__):
         raw.stream = tee_of(raw.stream, flight, sink)
         return body
-    tee = _RawTee(raw, flight, sink)
+    tee = RawTee(raw, flight, sink)
     if raw is body:
         return tee
     body._raw_stream = tee  # noqa: SLF001 - it is made with one and has no other way to change it
     return body
-
-
-class _RawTee:
-    """A urllib3 response that keeps what the host reads."""
-
-    def __init__(self, raw: Any, flight: Flight, sink: Sink) -> None:
-        self._raw = raw
-        self._flight = flight
-        self._sink = sink
-
-    def read(self, *args: Any, **options: Any) -> bytes:
-        """As the raw stream reads; an empty answer to a wish for bytes is the end."""
-        try:
-            chunk: bytes = self._raw.read(*args, **options)
-        except BaseException as error:
-            self._end("failed", error)
-            raise
-        amount = args[0] if args else options.get("amt")
-        self._keep(chunk)
-        if amount is None or (amount > 0 and not chunk):
-            self._end("whole")
-        return chunk
-
-    def readinto(self, buffer: Any) -> int:
-        """As the raw stream reads."""
-        try:
-            count: int = self._raw.readinto(buffer)
-        except BaseException as error:
-            self._end("failed", error)
-            raise
-        self._keep(bytes(memoryview(buffer)[:count]))
-        if count == 0 and len(buffer):
-            self._end("whole")
-        return count
-
-    def stream(self, *args: Any, **options: Any) -> Iterator[bytes]:
-        """As the raw stream gives its chunks."""
-        source = iter(self._raw.stream(*args, **options))
-        while True:
-            try:
-                chunk = next(source)
-            except StopIteration:
-                self._end("whole")
-                return
-            except BaseException as error:
-                self._end("failed", error)
-                raise
-            self._keep(chunk)
-            yield chunk
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self.stream()
-
-    def close(self) -> None:
-        """Close the raw stream."""
-        try:
-            self._raw.close()
-        finally:
-            self._end("closed")
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_raw":  # not yet there: __init__ failed
-            raise AttributeError(name)
-        return getattr(self._raw, name)
-
-    def __del__(self) -> None:
-        if "_sink" in self.__dict__:
-            self._end("closed")
-
-    def _keep(self, chunk: bytes) -> None:
-        with _NOTE_STREAM:
-            if chunk:
-                now = self._sink.clock.monotonic_ns()
-                self._flight.first_byte_ns = self._flight.first_byte_ns or now
-                self._flight.last_byte_ns = now
-                self._flight.chunks.append(chunk)
-
-    def _end(self, ending: Ending, error: BaseException | None = None) -> None:
-        with _NOTE_STREAM:
-            self._sink.ended(self._flight, ending, error)

@@ -112,3 +112,61 @@ class _AsyncTee(_Kept):
             await self._stream.aclose()
         finally:
             self._end("closed")
+
+
+class RawTee(_Kept):
+    """A urllib3 response on its way to the host, with a copy of what it reads."""
+
+    def read(self, *args: Any, **options: Any) -> bytes:
+        """As the raw stream reads; an empty answer to a wish for bytes is the end."""
+        try:
+            chunk: bytes = self._stream.read(*args, **options)
+        except BaseException as error:
+            self._end("failed", error)
+            raise
+        amount = args[0] if args else options.get("amt")
+        if chunk:
+            self._keep(chunk)
+        if amount is None or (amount > 0 and not chunk):
+            self._end("whole")
+        return chunk
+
+    def readinto(self, buffer: Any) -> int:
+        """As the raw stream reads."""
+        try:
+            count: int = self._stream.readinto(buffer)
+        except BaseException as error:
+            self._end("failed", error)
+            raise
+        if count:
+            self._keep(bytes(memoryview(buffer)[:count]))
+        elif len(buffer):
+            self._end("whole")
+        return count
+
+    def stream(self, *args: Any, **options: Any) -> Iterator[bytes]:
+        """As the raw stream gives its chunks."""
+        # Decoded here or not, as the host wishes.
+        self._flight.is_decoded = bool(options.get("decode_content"))
+        source = iter(self._stream.stream(*args, **options))
+        while True:
+            try:
+                chunk = next(source)
+            except StopIteration:
+                self._end("whole")
+                return
+            except BaseException as error:
+                self._end("failed", error)
+                raise
+            self._keep(chunk)
+            yield chunk
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.stream()
+
+    def close(self) -> None:
+        """Close the raw stream."""
+        try:
+            self._stream.close()
+        finally:
+            self._end("closed")

@@ -58,7 +58,14 @@ def ask_by_openai(url: str) -> None:
         list(client.chat.completions.create(**STREAM))
 
 
-WAYS = [ask_by_httpx, ask_by_async_httpx, ask_by_aiohttp, ask_by_openai]
+def ask_by_requests(url: str) -> None:
+    requests = pytest.importorskip("requests")
+    assert requests.post(url, json=CHAT).json()["id"] == "chatcmpl-1"
+    with requests.Session() as session, session.post(url, json=STREAM, stream=True) as response:
+        assert list(response.iter_lines())[-2] == b"data: [DONE]"
+
+
+WAYS = [ask_by_httpx, ask_by_async_httpx, ask_by_aiohttp, ask_by_openai, ask_by_requests]
 
 
 @pytest.mark.parametrize("compress", [False, True], ids=["", "gzip"])
