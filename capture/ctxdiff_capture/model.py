@@ -129,6 +129,22 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave, and what of it entered the history; not yet compared."""
+
+    taken_at: str
+    raw: bytes
+    """JSON; likewise below."""
+    entered: bytes
+    name: str | None = None
+    tool_call_id: str | None = None
+
+
+Said: TypeAlias = "Draft | ToolResult | Decision"
+"""What a program may say about a call before it makes it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """What a program held at one stage before a call, as blocks."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from ctxdiff_capture.guard import host_never_sees
+from ctxdiff_capture.guard import host_never_sees, log
 from ctxdiff_capture.hooks.observers import Observers, OnCall
 from ctxdiff_capture.hooks.pending import Pending
 from ctxdiff_capture.hooks.plain import json_bytes
-from ctxdiff_capture.model import Decision, Draft, Json
+from ctxdiff_capture.model import Decision, Draft, Json, ToolResult
 from ctxdiff_capture.tokens.counter import Counter
 
 
@@ -105,3 +105,56 @@ class Hooks:
                     None if tokens is None else int(tokens),
                 )
             )
+
+    # For frameworks with hooks at these moments; each is a plain callable that gives back nothing.
+
+    def before_model(self, messages: Json, tools: Json = None, *, system: Json = None) -> None:
+        """Store what the framework holds before its next model call: the stage `before_model`.
+
+        Args:
+            messages: as for `snapshot`, or a state: a mapping whose `messages` they are.
+            tools: as for `snapshot`, like the one that follows.
+            system: likewise.
+        """
+        if isinstance(messages, Mapping) and "messages" in messages:
+            messages = messages["messages"]
+        self.snapshot(messages, tools, "before_model", system=system)
+
+    def after_tool(
+        self,
+        raw: Json,
+        entered: Json,
+        *,
+        name: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> None:
+        """Store what became of a tool's result: with the next call made here, as a decision.
+
+        Its disposition is `unchanged`, `cut`, `redacted`, `rewritten` or `dropped`; unless it is
+        the first, the raw result is stored too, as the stage `tool_result`.
+
+        Args:
+            raw: what the tool gave.
+            entered: what stands in the history: a content or a whole message; None for nothing.
+            name: of the tool.
+            tool_call_id: as in the call that asked for it.
+        """
+        with host_never_sees("note a tool result"):
+            self._said.add(
+                ToolResult(
+                    self._now(),
+                    json_bytes(raw),
+                    json_bytes(entered),
+                    None if name is None else str(name),
+                    None if tool_call_id is None else str(tool_call_id),
+                )
+            )
+
+    def before_complete(self) -> None:
+        """A turn of the agent is over: what was said here and joined no call is forgotten.
+
+        Otherwise it would join the first call of the next turn.
+        """
+        with host_never_sees("end a turn"):
+            if forgotten := self._said.take():
+                log.info("ctxdiff: %d notes joined no call of this turn", len(forgotten))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import TypeAlias
 
 from ctxdiff_capture.guard import log
-from ctxdiff_capture.model import Decision, Draft
-
-Said: TypeAlias = Draft | Decision
+from ctxdiff_capture.model import Said
 
 MOST = 2_000
 """Things that may be pending in one context; the oldest leave first, with a warning."""
 
 
 class Pending:
-    """Drafts and decisions for the next call, per context (thread, asyncio task)."""
+    """What was said about the next call, per context (thread, asyncio task)."""
 
     def __init__(self) -> None:
         # A cell per thing, which one call empties: child tasks inherit the cells themselves, so

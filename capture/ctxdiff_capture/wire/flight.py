@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
 from typing import Any, Literal, Protocol, TypeAlias
 
-from ctxdiff_capture.model import Attempt, Decision, Draft, Tag
+from ctxdiff_capture.model import Attempt, Said, Tag
 from ctxdiff_capture.wire.endpoints import Family
 
 Ending: TypeAlias = Literal["whole", "closed", "failed", "exit"]
@@ -33,7 +33,7 @@ class Invocation:
     agent: str | None = None
     step: str | None = None
     tags: tuple[Tag, ...] = ()
-    said: tuple[Draft | Decision, ...] = ()
+    said: tuple[Said, ...] = ()
     """What the program said about the call before it."""
     call_id: str = ""
     """Set by the recorder, like the fields below."""
