@@ -47,7 +47,8 @@ def find_listed(runs: Sequence[Listed], run: str, ask: Ask = OPEN) -> Listed:
         return runs[0]
     by_ordinal = [listed for listed in runs if listed.ref.name.handle == wanted]
     steps = _spellings(runs, wanted) if ask.by_name and wanted else []
-    for fits in (*steps, by_ordinal):
+    # A handle first: an answer that printed it must be taken at its word.
+    for fits in (by_ordinal, *steps):
         if len(fits) == 1:
             return fits[0]
         if fits:
@@ -67,7 +68,7 @@ def find_agent(run: OpenRun, agent: str, ask: Ask = OPEN) -> str:
     exact = [text for text in named if ask.by_name and text == agent]
     by_handle = [text for text, name in named.items() if name.handle == wanted]
     prefixed = [text for text in named if ask.by_name and wanted and text.startswith(wanted)]
-    for fits in (exact, by_handle, prefixed):
+    for fits in (by_handle, exact, prefixed):
         if len(fits) == 1:
             return fits[0]
         if fits:

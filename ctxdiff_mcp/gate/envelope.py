@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ctxdiff_mcp.gate.cap import wire_bytes
 from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.fence import PLACEHOLDER, Framed, frame, fresh_nonce
-from ctxdiff_mcp.gate.names import is_inline
+from ctxdiff_mcp.gate.names import is_handle, is_inline
 from ctxdiff_mcp.gate.page import Page, page_of
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.gate.raw import raw
@@ -173,7 +173,7 @@ class Envelope:
         masked = self.policy.masked(plain)
         if masked != plain and is_tag(masked):
             return masked
-        if self._is_plain(plain):
+        if self._is_plain(plain) and (not handle or plain == handle or not is_handle(plain)):
             return plain
         if self.policy.hides_text:
             return handle or WITHHELD

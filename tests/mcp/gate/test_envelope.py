@@ -123,6 +123,13 @@ def test_a_name_outside_the_rule_never_stands_inline(name: str) -> None:
     assert Envelope(Policy()).name(Name(Captured(name), "a1")) == "a1"
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"), [("a1", "a1"), ("a2", "a1"), ("r7", "a1"), ("gpt4", "gpt4")]
+)
+def test_a_name_that_looks_like_another_handle_does_not_stand_inline(name: str, shown: str) -> None:
+    assert Envelope(Policy()).name(Name(Captured(name), "a1")) == shown
+
+
 def test_two_names_joined_by_the_server_stand_inline_when_both_may() -> None:
     parts = (Captured("demo"), Captured("9c1e44aa"))
     assert Envelope(Policy()).name(Name(Captured("demo#9c1e44aa"), "r1", parts)) == "demo#9c1e44aa"

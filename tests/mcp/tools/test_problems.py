@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,18 @@ def test_a_bad_file_is_listed_with_its_reason_and_hides_no_good_one(
         "noise (not_a_trace)",
     ]
     assert "- demo: 5 turns" in text
+
+
+def test_a_file_named_like_a_handle_cannot_take_another_runs_place(
+    new_trace: Callable[..., Path], block: Any, turn: Any, ask: Callable[..., Any]
+) -> None:
+    new_trace(turn([block("false")]), name="r1", started_at="2026-11-29T10:00:00Z")
+    new_trace(turn([block("true")]), name="odd name", session_id="ab" * 16)
+    runs = ask("ctxdiff_runs").text
+    assert re.findall(r"^- (\w+): ", runs, re.MULTILINE) == ["r1", "r2"]
+    assert re.findall(r"name=\w+⟧\n(.*)\n", runs) == ["odd name", "r1"]
+    assert "\ntrue\n" in ask("ctxdiff_block", run="r1", turn=1, position=0).text
+    assert "\nfalse\n" in ask("ctxdiff_block", run="r2", turn=1, position=0).text
 
 
 def test_a_search_is_refused_in_redact_mode(story: Path, ask: Callable[..., Any]) -> None:
