@@ -83,7 +83,7 @@ def _call(run: OpenRun, call: CallHead) -> CallHead:
         surface=None,
         finish_reason=_word(call.finish_reason),
         response_id=None,
-        response_model=None,
+        response_model=WORD,
         error_message=None,
         request_digest=None,
         refusal=None,

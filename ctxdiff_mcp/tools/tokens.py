@@ -118,8 +118,6 @@ def _schema_lines(env: Envelope, found: Tokens) -> list[str]:
 
 
 def _lost_lines(env: Envelope, found: Tokens) -> list[str]:
-    if env.policy.hides_names and found.lost:
-        return [f"{lines.plural(len(found.lost), 'tagged block')} lost"]
     rows = [_lost_line(env, one) for one in found.lost[:MOST_LOST]]
     if len(found.lost) > MOST_LOST:
         rows.append(f"{len(found.lost) - MOST_LOST:,} more tagged blocks were lost")

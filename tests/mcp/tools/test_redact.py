@@ -151,6 +151,23 @@ def test_unreadable_files_too_are_listed_by_their_last_change(
     assert ask("ctxdiff_runs", policy=Policy("all")).text.splitlines()[1] == bad
 
 
+def test_a_redacted_answer_still_tells_which_block_was_lost_and_when(
+    story: Path, ask: Callable[..., Any]
+) -> None:
+    policy = Policy("all")
+    explained = ask("ctxdiff_explain", run="latest", turn=3, policy=policy).text
+    assert "\n1. context_evicted: turn 3, agent a1, severity high, measured, 11 tokens" in explained
+    assert (
+        ', block b3, position 2, blocks 1; next: ctxdiff_diff(run="r1", turn_a=1, turn_b=3)'
+        in explained
+    )
+    assert "model withheld, provider withheld" in explained
+    assert (
+        "\nlost tagged block b3: label L3, agent a1, last seen turn 1, gone at turn 3, ~11 tokens\n"
+        in ask("ctxdiff_tokens", run="r1", policy=policy).text
+    )
+
+
 def test_a_content_hash_is_neither_shown_nor_accepted(story: Path, ask: Callable[..., Any]) -> None:
     shown = ask("ctxdiff_block", run="demo", turn=1, position=2).text
     digest = shown.split("content hash ")[1][:64]
