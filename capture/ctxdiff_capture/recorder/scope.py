@@ -13,6 +13,7 @@ from typing import Any
 from weakref import ref
 
 from ctxdiff_capture.model import Json, Tag
+from ctxdiff_capture.recorder.threads import Labelled
 
 
 def _work_here() -> ref[Any] | None:
@@ -60,8 +61,11 @@ class _Pending(_Label):
 _NOTHING = _Name(work=None)
 
 
-class Scope:
-    """Agent, step and pending tags of one tracer, per context (thread, asyncio task)."""
+class Scope(Labelled):
+    """Agent, step and pending tags of one tracer, per context (thread, asyncio task).
+
+    A thread that is started, and work that is given to a pool, has the labels of where that was.
+    """
 
     def __init__(self) -> None:
         self._agent: ContextVar[_Name] = ContextVar("ctxdiff_agent", default=_NOTHING)
@@ -69,6 +73,7 @@ class Scope:
         # Child tasks inherit the cells themselves, so a tag that was used in a child is used up
         # for its parent too.
         self._tags: ContextVar[tuple[_Pending, ...]] = ContextVar("ctxdiff_tags", default=())
+        self.variables = (self._agent, self._step, self._tags)
 
     @property
     def agent(self) -> str | None:
@@ -78,16 +83,19 @@ class Scope:
     @contextmanager
     def as_agent(self, agent: Json) -> Generator[None, None, None]:
         """Set the agent for a `with` block."""
+        self.follow()
         with _inside(self._agent, agent):
             yield
 
     def mark(self, step: Json) -> None:
         """Set the step from here on; None clears it."""
+        self.follow()
         self._step.set(_Name(name=name_of(step)))
 
     @contextmanager
     def inside(self, step: Json) -> Generator[None, None, None]:
         """Set the step for a `with` block; the one before it comes back afterwards."""
+        self.follow()
         with _inside(self._step, step):
             yield
 
@@ -96,6 +104,7 @@ class Scope:
         name = name_of(label) or ""
         tags = tuple(Tag(name, text) for text in _texts_of(items) if text)
         if name and tags:
+            self.follow()
             unused = tuple(p for p in self._tags.get() if p.cell and not p.is_over)
             self._tags.set((*unused, _Pending(cell=[tags])))
 

@@ -127,16 +127,58 @@ def test_a_step_that_is_left_in_another_context_raises_nothing() -> None:
     assert scope.take()[0] is None
 
 
-def test_a_new_thread_starts_without_labels() -> None:
+def in_thread(work: Any) -> Any:
+    seen: list[Any] = []
+    thread = threading.Thread(target=lambda: seen.append(work()))
+    thread.start()
+    thread.join()
+    return seen[0]
+
+
+def test_a_thread_has_the_labels_of_where_it_was_started() -> None:
     scope = Scope()
     scope.mark("plan")
     scope.tag("rag", "a")
-    seen: list[Any] = []
-    thread = threading.Thread(target=lambda: seen.append(scope.take()))
-    thread.start()
-    thread.join()
 
-    assert seen == [(None, ())]
+    assert in_thread(scope.take) == ("plan", (Tag("rag", "a"),))
+    assert (in_thread(scope.take), scope.take()) == (("plan", ()), ("plan", ()))
+
+
+def test_work_in_a_pool_has_the_labels_of_where_it_was_given() -> None:
+    scope = Scope()
+    with ThreadPoolExecutor(1) as pool:
+        scope.mark("outer")
+        scope.tag("rag", "a")
+        seen = [pool.submit(scope.take).result()]
+        with scope.inside("inner"), scope.as_agent("planner"):
+            seen.append(pool.submit(lambda: (scope.take()[0], scope.agent)).result())
+        scope.mark(None)
+        seen.append(pool.submit(scope.take).result())
+        seen.extend(pool.map(lambda _: scope.agent, [1]))
+
+    assert seen == [("outer", (Tag("rag", "a"),)), ("inner", "planner"), (None, ()), None]
+
+
+def test_a_thread_that_sets_labels_leaves_those_of_its_starter_alone() -> None:
+    scope = Scope()
+    scope.mark("plan")
+
+    assert in_thread(lambda: (scope.mark("search"), scope.take()[0])[1]) == "search"
+    assert scope.take()[0] == "plan"
+
+
+def test_a_thread_of_a_class_of_its_own_runs_as_before() -> None:
+    class Worker(threading.Thread):
+        def run(self) -> None:
+            self.seen = (scope.take()[0], "run" in vars(self))
+
+    scope = Scope()
+    scope.mark("plan")
+    worker = Worker()
+    worker.start()
+    worker.join()
+
+    assert worker.seen == ("plan", False)
 
 
 def in_pool(*works: Any) -> list[Any]:

@@ -12,7 +12,6 @@ import pytest
 
 aiohttp = pytest.importorskip("aiohttp")
 boto3 = pytest.importorskip("boto3")
-genai = pytest.importorskip("google.genai", reason="google-genai needs Python 3.11")
 urllib3 = pytest.importorskip("urllib3")
 botocore = pytest.importorskip("botocore.exceptions")
 
@@ -42,6 +41,7 @@ def botocore_config(**config: Any) -> Any:
 
 
 def gemini(url: str, **http: Any) -> Any:
+    genai = pytest.importorskip("google.genai", reason="google-genai needs Python 3.11")
     return genai.Client(api_key="AIza-x", http_options={"base_url": url, **http})
 
 
@@ -196,12 +196,13 @@ def test_a_refusal_of_gemini_reaches_the_host_and_the_trace(
 ) -> None:
     error = {"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}}
     provider.replies.append(reply(json.dumps(error).encode(), 429))
-    with gemini(provider.url) as client, pytest.raises(genai.errors.ClientError):
+    with gemini(provider.url) as client, pytest.raises(Exception, match="429 RESOURCE") as raised:
         recording.tracer.wrap(client).models.generate_content(model="gemini-x", contents="hi")
 
     (call,) = recording.calls()
     head = call.head
-    assert (head.error, head.error_status, head.error_message) == ("ClientError", 429, "quota")
+    assert type(raised.value).__name__ == head.error == "ClientError"
+    assert (head.error_status, head.error_message) == (429, "quota")
 
 
 def test_a_gemini_client_that_only_its_wrapped_copy_holds_stays_usable(
@@ -211,7 +212,7 @@ def test_a_gemini_client_that_only_its_wrapped_copy_holds_stays_usable(
     gc.collect()
     wrapped.models.generate_content(model="gemini-x", contents="hi")
 
-    assert isinstance(wrapped, genai.Client)
+    assert type(wrapped).__name__ == "Client"
     assert len(recording.calls()) == 1
 
 
@@ -384,5 +385,3 @@ def test_a_faulty_recorder_leaves_every_library_alone(
 
     assert asyncio.run(asked(url, json=CHAT))["id"] == "chatcmpl-1"
     assert len(list(bedrock(provider.url).converse_stream(**ASK)["stream"])) == 6
-    with gemini(provider.url) as client:
-        assert client.models.generate_content(model="gemini-x", contents="hi").text

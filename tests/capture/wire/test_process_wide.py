@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from importlib.util import find_spec
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -298,4 +299,25 @@ def test_an_agent_is_named_where_its_calls_are_made(provider: Any, recording: An
 
     labels = [(call.head.agent, call.head.step) for call in recording.calls()]
     assert sorted(labels[:2]) == [("planner", None), ("writer", None)]
-    assert labels[2:] == [("somebody", None), ("critic", "review"), ("somebody", None)]
+    assert labels[2:] == [("somebody", None), ("critic", "review"), ("critic", "review")]
+
+
+def test_labels_set_before_a_pool_and_a_thread_are_those_of_calls_in_them(
+    provider: Any, recording: Any
+) -> None:
+    tracer = recording.tracer
+    url = f"{provider.url}/v1"
+    with openai.OpenAI(api_key="sk-x", base_url=url) as client, ThreadPoolExecutor(1) as pool:
+        create = tracer.wrap(client).chat.completions.create
+        tracer.mark("outer")
+        tracer.tag("rag", ["Capital of France?"])
+        pool.submit(create, **CHAT).result()
+        thread = Thread(target=create, kwargs=CHAT)
+        thread.start()
+        thread.join()
+        tracer.mark(None)
+        pool.submit(create, **CHAT).result()
+
+    calls = recording.calls()
+    assert [call.head.step for call in calls] == ["outer", "outer", None]
+    assert [call.inputs[0].label for call in calls] == ["rag", "user", "user"]

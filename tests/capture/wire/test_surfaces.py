@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ctxdiff_capture.decoders import DECODERS
+from ctxdiff_capture.decoders.dispatch import DECODERS
 from ctxdiff_capture.wire.endpoints import surface_of
 
 RECORDED = [
