@@ -28,7 +28,7 @@ _FOLD = Fold(events=folded, error_type=error_type("anthropic"))
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
-    """The call that `exchange` was. See `decoders.decode`."""
+    """The call that `exchange` was. See `dispatch.decode`."""
     body = read_body(exchange.request, _CONTENT, memory_of(count).lists)
     # Vertex has the model in the address.
     body = with_model(body, exchange.url, "model")

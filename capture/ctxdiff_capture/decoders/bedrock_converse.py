@@ -30,7 +30,7 @@ _FOLD = Fold(events=folded, error_type=error_type("bedrock"), cut=stream_events,
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
-    """The call that `exchange` was. See `decoders.decode`.
+    """The call that `exchange` was. See `dispatch.decode`.
 
     Params hold the members of `inferenceConfig` and `toolChoice` beside those of the request.
     """

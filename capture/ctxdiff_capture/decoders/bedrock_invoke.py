@@ -40,7 +40,7 @@ _Events: TypeAlias = Callable[[list[dict[str, Json]]], _Folded]
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
-    """The call that `exchange` was. See `decoders.decode`."""
+    """The call that `exchange` was. See `dispatch.decode`."""
     body = with_model(
         read_body(exchange.request, _LISTS, memory_of(count).lists), exchange.url, "modelId"
     )

@@ -30,7 +30,7 @@ _FOLD = Fold(events=folded, error_type=error_type("google"), cut=chunks, starts=
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
-    """The call that `exchange` was. See `decoders.decode`.
+    """The call that `exchange` was. See `dispatch.decode`.
 
     Params are flat and in snake case, as in the SDK's `config`: `temperature`, `max_output_tokens`.
     So is usage, whole: ctxdiff knows it as `prompt_token_count`.

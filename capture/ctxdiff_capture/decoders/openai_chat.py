@@ -24,7 +24,7 @@ _FOLD = Fold(events=folded, error_type=error_type("openai"))
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
-    """The call that `exchange` was. See `decoders.decode`."""
+    """The call that `exchange` was. See `dispatch.decode`."""
     body = read_body(exchange.request, _CONTENT, memory_of(count).lists)
     answer = read_answer(exchange, _FOLD)
     return chat_call(exchange, body, answer, seq=seq, call_id=call_id, count=count)

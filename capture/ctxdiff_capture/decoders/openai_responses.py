@@ -31,7 +31,7 @@ _UNFINISHED = frozenset(("queued", "in_progress"))
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
-    """The call that `exchange` was. See `decoders.decode`.
+    """The call that `exchange` was. See `dispatch.decode`.
 
     Context that the provider adds from its own store is named in `metadata["hidden_context"]`.
     """

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.errors import ImportFailed
 from ctxdiff_capture.importers.exchange_log import read_exchange_log
 from ctxdiff_capture.importers.values import ImportedCall, ImportReport, LineError

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ctxdiff_capture.decoders import DECODERS
 from ctxdiff_capture.decoders.body import members
+from ctxdiff_capture.decoders.dispatch import DECODERS
 from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.errors import ImportFailed
 from ctxdiff_capture.importers.values import ImportedCall, LineError

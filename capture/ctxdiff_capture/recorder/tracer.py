@@ -13,7 +13,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.guard import host_never_sees, log
 from ctxdiff_capture.hooks.front import Hooks
 from ctxdiff_capture.hooks.stages import with_said

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.model import Exchange
 from ctxdiff_capture.tokens.counter import TokenCounter
 

@@ -4,7 +4,7 @@ import json
 from hashlib import sha256
 
 import pytest
-from ctxdiff_capture.decoders import DECODERS, decode
+from ctxdiff_capture.decoders.dispatch import DECODERS, decode
 from ctxdiff_capture.hashing import digest_of
 from ctxdiff_capture.model import (
     SURFACES,

@@ -6,7 +6,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.model import Exchange
 
 CHAT = {"id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-4o-2024"}

@@ -8,7 +8,7 @@ import json
 import httpx2
 import openai
 import pytest
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.model import Exchange
 from pydantic import BaseModel
 

@@ -4,7 +4,7 @@ import json
 from contextlib import ExitStack
 
 import pytest
-from ctxdiff_capture.decoders import DECODERS
+from ctxdiff_capture.decoders.dispatch import DECODERS
 from ctxdiff_capture.errors import ImportFailed
 from ctxdiff_capture.importers.base import ImportReport, LineError, import_log
 from ctxdiff_capture.importers.exchange_log import read_exchange_log
