@@ -59,7 +59,10 @@ def _family_of(client: Any) -> Family:
             return "openai"
         if "anthropic" in tops:
             return "anthropic"
-    if any(k.__name__ == "Client" and k.__module__.startswith("google.genai") for k in kinds):
+    if any(
+        k.__name__ in ("Client", "AsyncClient") and k.__module__ == "google.genai.client"
+        for k in kinds
+    ):
         return "gemini"
     if "botocore.client" in modules and tap_botocore.is_recorded_service(client):
         return "bedrock"

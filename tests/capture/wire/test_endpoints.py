@@ -8,7 +8,7 @@ import zlib
 import httpx2
 import pytest
 from ctxdiff_capture.wire.encoding import decoded_body
-from ctxdiff_capture.wire.endpoints import provider_of, surface_of
+from ctxdiff_capture.wire.endpoints import asks_a_model, provider_of, surface_of
 from ctxdiff_capture.wire.exchange import address_of, iso_of
 from ctxdiff_capture.wire.secrets import credentials_of, without
 from hypothesis import given
@@ -112,3 +112,33 @@ def test_credentials_are_taken_out_of_a_text_whole_and_in_parts() -> None:
     assert without(text, credentials) == (
         "Illegal header value '[credential]', key [credential] or [credential]; Bearer"
     )
+
+
+@pytest.mark.parametrize(
+    ("host", "body", "asks"),
+    [
+        ("api.openai.com", None, True),
+        ("eu.api.openai.com", b"", True),
+        ("mine.openai.azure.com", None, True),
+        ("europe-west1-aiplatform.googleapis.com", None, True),
+        ("bedrock-runtime.us-east-1.amazonaws.com", None, True),
+        ("bedrock-runtime-fips.us-gov-west-1.amazonaws.com", None, True),
+        ("OpenRouter.ai", None, True),
+        ("localhost", b' {"model": "m", "messages": []}', True),
+        ("localhost", b'{"rows": []}', False),
+        ("localhost", b'["messages"]', False),
+        ("localhost", None, False),
+        ("api.openai.com.evil.example", b"{}", False),
+    ],
+)
+def test_a_known_host_or_the_body_tells_that_a_model_is_asked(
+    host: str, body: bytes | None, asks: bool
+) -> None:
+    assert asks_a_model("openai.chat", host, body) is asks
+
+
+def test_credentials_of_the_address_and_of_bytes_headers_are_known() -> None:
+    headers = {b"X-Amz-Security-Token": b"token-0123", "x-goog-api-key": "AIza-01234", "a": "b" * 9}
+    url = "https://host/v1?key=AIza-56789&alt=sse&page=123456789"
+
+    assert set(credentials_of(headers, url)) == {"token-0123", "AIza-01234", "AIza-56789"}

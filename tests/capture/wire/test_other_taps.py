@@ -216,6 +216,28 @@ def test_a_gemini_client_that_only_its_wrapped_copy_holds_stays_usable(
     assert len(recording.calls()) == 1
 
 
+def test_the_asynchronous_half_of_a_gemini_client_can_be_wrapped(
+    provider: Any, recording: Any
+) -> None:
+    async def ask() -> None:
+        async with gemini(provider.url).aio as client:
+            wrapped = recording.tracer.wrap(client, agent="a")
+            await wrapped.models.generate_content(model="gemini-x", contents="hi")
+            await client.models.generate_content(model="gemini-x", contents="hi")
+
+    asyncio.run(ask())
+
+    assert [call.head.agent for call in recording.calls()] == ["a"]
+
+
+def test_a_resource_of_a_gemini_client_cannot_be_wrapped_alone(recording: Any) -> None:
+    with (
+        gemini("http://127.0.0.1:1") as client,
+        pytest.raises(ValueError, match="Models; supported"),
+    ):
+        recording.tracer.wrap(client.models)
+
+
 def test_dropping_the_wrapped_copy_leaves_the_gemini_client_usable(
     provider: Any, recording: Any
 ) -> None:

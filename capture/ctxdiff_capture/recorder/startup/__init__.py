@@ -26,7 +26,8 @@ def environment(
     Args:
         environ: the program's environment otherwise.
         project: what is recorded.
-        out: the trace's file; None leaves it to `CTXDIFF_STORE` and the project's name.
+        out: the trace's file or folder; None is `CTXDIFF_STORE`, else the folder that is open now,
+            wherever the program goes from there.
         main_pid: the process that says at its end what was recorded; None when nobody knows it.
     """
     paths = [str(FOLDER), *filter(None, [environ.get("PYTHONPATH")])]
@@ -37,4 +38,6 @@ def environment(
         PACKAGE: str(FOLDER.parents[1]),
         MAIN: str(main_pid or ""),
     }
+    if out is None and not environ.get("CTXDIFF_STORE", "").strip():
+        out = os.curdir
     return made if out is None else {**made, OUT: os.path.abspath(out)}  # noqa: PTH100 - as typed

@@ -21,24 +21,55 @@ def _run_the_one_that_we_hide() -> None:
     spec.loader.exec_module(module)
 
 
-def _record() -> None:
-    """Record this process, by our package of this Python or else by the one that `run` names."""
+class _Starter:
+    """Begins to record when the first library is imported that may ask a model.
+
+    A Python that needs none starts as fast as without us.
+    """
+
+    LIBRARIES = frozenset(("httpx", "httpx2", "aiohttp", "botocore", "requests"))
+
+    def __init__(self) -> None:
+        self.tracer: Any = None
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of such a library, found by the others; None for all else."""
+        del path, target
+        if name not in self.LIBRARIES or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        try:
+            self.tracer = _recording()
+        except Exception as fault:  # noqa: BLE001 - the program must start, whatever is wrong
+            _say(f"this program runs unrecorded ({type(fault).__name__}: {fault})")
+        # Asked anew: recording has put a finder of its own before the others.
+        return importlib.util.find_spec(name)
+
+    def tell(self) -> None:
+        """Say what was recorded."""
+        if self.tracer is None and self not in sys.meta_path:
+            return  # that it failed has been said
+        count = 0 if self.tracer is None else self.tracer.count
+        if not count:
+            _say("no model call was seen, nothing is recorded")
+        else:
+            calls = f"{count} model call{'s' * (count > 1)}"
+            _say(f"{calls} recorded in {self.tracer.path or 'the store'}")
+
+
+def _recording() -> Any:
+    """The tracer of this process, by our package of this Python or the one that `run` names."""
     problem = _make_importable()
     if problem is None:
         try:
             from ctxdiff_capture.recorder import trace  # noqa: PLC0415 - see the top
         except ImportError as missing:
             problem = str(missing)
-    if problem is not None:
-        _say(f"this program runs unrecorded ({problem}); pip install ctxdiff-capture where it runs")
-        return
-    tracer: Any = trace.auto(
-        os.environ["CTXDIFF_RUN_PROJECT"], path=os.environ.get("CTXDIFF_RUN_OUT")
-    )
-    if os.environ.get("CTXDIFF_RUN_PID") == str(os.getpid()):
-        import atexit  # noqa: PLC0415 - only the first process tells
-
-        atexit.register(_tell, tracer)
+        else:
+            out = os.environ.get("CTXDIFF_RUN_OUT")
+            return trace.auto(os.environ["CTXDIFF_RUN_PROJECT"], path=out)
+    _say(f"this program runs unrecorded ({problem}); pip install ctxdiff-capture where it runs")
+    return None
 
 
 def _make_importable() -> str | None:
@@ -60,20 +91,16 @@ def _make_importable() -> str | None:
     return None
 
 
-def _tell(tracer: Any) -> None:
-    count = tracer.count
-    calls = "no model call" if not count else f"{count} model call{'s' * (count > 1)}"
-    _say(f"{calls} recorded in {tracer.path or 'the store'}")
-
-
 def _say(text: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"ctxdiff: {text}\n")
 
 
-try:
-    if "CTXDIFF_RUN_PROJECT" in os.environ:
-        _record()
-except Exception as fault:  # noqa: BLE001 - the program must start, whatever is wrong with us
-    _say(f"this program runs unrecorded ({type(fault).__name__}: {fault})")
+if "CTXDIFF_RUN_PROJECT" in os.environ:
+    _starter: Any = _Starter()
+    sys.meta_path.insert(0, _starter)
+    if os.environ.get("CTXDIFF_RUN_PID") == str(os.getpid()):
+        import atexit
+
+        atexit.register(_starter.tell)
 _run_the_one_that_we_hide()
