@@ -16,7 +16,9 @@ from ctxdiff_mcp.tools.registry import TOOLS
 
 @pytest.fixture
 def two_runs(new_trace: Callable[..., Path], block: Any, turn: Any) -> Path:
-    schema = block('{"name": "look\\u001b[31mup", "parameters": {}}', "system", "tools", "tool_schema")
+    schema = block(
+        '{"name": "look\\u001b[31mup", "parameters": {}}', "system", "tools", "tool_schema"
+    )
     note, question = block("a note", "tool", "rag \u202e", tagged=True), block("a question?")
     new_trace(turn([question]), name="old", started_at="2026-11-29T10:00:00Z", session_id="ab" * 16)
     return new_trace(
