@@ -51,19 +51,20 @@ def recorded(original: Any, family: Family, sink: Sink, agent: str | None) -> An
 class _Twin:
     """What one recorded HTTP client has beyond the original."""
 
-    __slots__ = ("original", "tap")
+    __slots__ = ("carry", "original", "tap")
 
     def __init__(self, original: Any, tap: HttpxTap) -> None:
         self.original = original
         self.tap = tap
+        is_async = (flavour_of(original) or ("", False))[1]
+        self.carry: Callable[..., Any] = tap.carry_async if is_async else tap.carry
 
 
 @cache
 def _twin_class(kind: type) -> type:
     def send(self: Any) -> Any:
         twin: _Twin = self.ctxdiff_tap
-        is_async = (flavour_of(twin.original) or ("", False))[1]
-        return partial(twin.tap.carry_async if is_async else twin.tap.carry, twin.original.send)
+        return partial(twin.carry, twin.original.send)
 
     def replace_send(self: Any, value: Any) -> None:
         self.ctxdiff_tap.original.send = value
