@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.hashing import canonical_json
 from ctxdiff_capture.hooks.plain import SHORT, digest_of_json, digest_of_text
 from ctxdiff_capture.hooks.shapes import shape_of

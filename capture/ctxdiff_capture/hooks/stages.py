@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from ctxdiff_capture.decoders import decode
+from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.guard import host_never_sees
 from ctxdiff_capture.hashing import digest_of
 from ctxdiff_capture.hooks.fate import fate_of, text_of_result
