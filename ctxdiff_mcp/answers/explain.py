@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from ctxdiff_analyzers import explain as explaining
 from ctxdiff_analyzers.evictions import evictions
+from ctxdiff_analyzers.finish import is_cut_off, was_declined
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.window import Fill
 
@@ -28,10 +29,6 @@ MOST_CANDIDATES = 5
 """Turns that are explained in search of a telling one."""
 
 ASKED: ChosenBy = "asked"
-CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
-"""Finish reasons that say the answer ended at a token limit."""
-REFUSED = frozenset({"refusal", "content_filter", "SAFETY", "RECITATION", "PROHIBITED_CONTENT"})
-"""Finish reasons that say the provider or the model declined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +120,9 @@ def _sign(turn: Turn) -> ChosenBy | None:
     """What a call's own record says against it."""
     if turn.call.error is not None:
         return "failed"
-    if turn.call.finish_reason in CUT_OFF:
+    if is_cut_off(turn.call):
         return "cut_off"
-    return "refused" if turn.call.finish_reason in REFUSED else None
+    return "refused" if was_declined(turn.call) else None
 
 
 def _telling_losses(run: Timeline, scope: Timeline) -> list[tuple[int, ChosenBy]]:

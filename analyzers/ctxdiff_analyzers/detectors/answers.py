@@ -8,32 +8,16 @@ from dataclasses import replace
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
+from ctxdiff_analyzers.finish import is_cut_off, was_declined
 from ctxdiff_analyzers.schemas import calls_in, is_unanswered
 
-CUT_OFF = frozenset(
-    ("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "incomplete")
-)
-"""Finish reasons of a token limit, in lower case: OpenAI, Anthropic, Gemini, Bedrock."""
-REFUSED = frozenset(
-    (
-        "content_filter",
-        "refusal",
-        "safety",
-        "recitation",
-        "blocklist",
-        "prohibited_content",
-        "spii",
-        "content_filtered",
-        "guardrail_intervened",
-    )
-)
 LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxTokens")
 SILENT = frozenset(("thinking", "redacted_thinking", "reasoning"))
 
 
 def truncated(scene: Scene) -> Iterator[Finding]:
     """The answer ended at a token limit."""
-    if _reason(scene) not in CUT_OFF:
+    if not is_cut_off(scene.turn.call):
         return
     limits = ((key, scene.turn.call.params.get(key)) for key in LIMITS)
     counts = [(key, value) for key, value in limits if isinstance(value, int)]
@@ -64,7 +48,7 @@ def empty(scene: Scene) -> Iterator[Finding]:
     unknown = not scene.whole.has_outputs or is_unanswered(scene.mine, scene.turn)
     if unknown or scene.turn.call.error is not None:
         return
-    if _reason(scene) in CUT_OFF or _is_refused(scene):
+    if is_cut_off(scene.turn.call) or _is_refused(scene):
         return
     if any(_says_something(scene, block) for block in scene.turn.outputs):
         return
@@ -79,18 +63,13 @@ def empty(scene: Scene) -> Iterator[Finding]:
 
 def _is_refused(scene: Scene) -> bool:
     return (
-        _reason(scene) in REFUSED
+        was_declined(scene.turn.call)
         or scene.turn.call.refusal is not None
         or any(
             part_type(scene.text(scene.mine.blocks[block])) == "refusal"
             for block in scene.turn.outputs
         )
     )
-
-
-def _reason(scene: Scene) -> str | None:
-    reason = scene.turn.call.finish_reason
-    return None if reason is None else reason.lower()
 
 
 def _says_something(scene: Scene, block: int) -> bool:
