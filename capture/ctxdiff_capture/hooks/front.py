@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ctxdiff_capture.guard import host_never_sees, log
+from ctxdiff_capture.hooks.langchain import handler
 from ctxdiff_capture.hooks.observers import Observers, OnCall
 from ctxdiff_capture.hooks.pending import Pending
 from ctxdiff_capture.hooks.plain import json_bytes
+from ctxdiff_capture.hooks.runs import RunRecorder, Runs
 from ctxdiff_capture.model import Decision, Draft, Json, ToolResult
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -24,6 +27,7 @@ class Hooks:
         self._now = now
         self._observers = Observers(count)
         self._said = Pending()
+        self._runs: Runs[Any] = Runs()
 
     def on_call(
         self, callback: OnCall, *, in_line: bool = False, window: int | None = None
@@ -105,6 +109,26 @@ class Hooks:
                     None if tokens is None else int(tokens),
                 )
             )
+
+    def langchain_handler(self, agent: str | None = None, *, by_node: bool = False) -> Any:
+        """A callback handler for LangChain and LangGraph: `config={"callbacks": [handler]}`.
+
+        Records the calls of models that send nothing over HTTP, or by a client that is neither
+        wrapped nor tapped; a call that a tap sees is recorded from the wire, once. `on_call` is
+        told of the latter only.
+
+        Args:
+            agent: name for all these calls.
+            by_node: name a call after the LangGraph node that makes it, where there is one.
+
+        Raises:
+            ImportError: langchain-core is not installed.
+        """
+        return handler(self._run_recorder(), self._runs, agent, by_node)
+
+    def _run_recorder(self) -> RunRecorder[Any]:
+        """What records runs of frameworks."""
+        raise NotImplementedError
 
     # For frameworks with hooks at these moments; each is a plain callable that gives back nothing.
 

@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -28,7 +28,7 @@ from ctxdiff_capture.tokens.counter import TokenCounter
 from ctxdiff_capture.wire import process_wide
 from ctxdiff_capture.wire.clients import provider_of_client, tap
 from ctxdiff_capture.wire.endpoints import provider_of
-from ctxdiff_capture.wire.exchange import exchange_of, iso_of
+from ctxdiff_capture.wire.exchange import address_of, exchange_of, iso_of
 from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
 
 Client = TypeVar("Client")
@@ -43,6 +43,8 @@ class _Submitted:
 
     exchange: Exchange
     invocation: Invocation
+    is_rebuilt: bool = False
+    """True when the request is not byte for byte what was sent."""
 
     @property
     def size_bytes(self) -> int:
@@ -216,10 +218,9 @@ class Tracer(Hooks):
         if self._writer is None and not self._is_recording_again(flight):
             return False
         if flight.invocation is None:
-            number = self._seen = next(self._numbers)
-            agent = self._scope.agent or agent
-            step, tags = self._scope.take()
-            flight.invocation = Invocation(number, agent, step, tags, self._said.take())
+            # A framework may have told of the call before it is sent.
+            flight.invocation = self._runs.taken() or self._invocation(agent)
+            flight.invocation.agent = flight.invocation.agent or agent
             if self._observers:
                 self._tell(flight, flight.invocation)
         self._in_flight[flight] = None
@@ -255,6 +256,36 @@ class Tracer(Hooks):
             self._numbers = itertools.count(1)
         self._in_flight.clear()
         self._observers.restart()
+
+    # What frameworks tell of.
+
+    def begin_run(self, provider: str, agent: str | None) -> Invocation | None:
+        """A framework asks a model; None when nothing is recorded."""
+        if self._destination is None or self._refused():
+            return None
+        self._begin_session(provider)
+        return self._invocation(agent)
+
+    def end_run(self, run: Invocation, exchange: Exchange) -> None:
+        """A call of a framework ended that no tap has seen."""
+        if host := urlsplit(exchange.url).hostname:
+            provider = provider_of(exchange.surface, host)
+            exchange = replace(exchange, provider=provider, url=address_of(exchange.url))
+        writer = self._writer
+        if writer is not None:
+            writer.put(_Submitted(exchange, run, is_rebuilt=True))
+
+    def time_ns(self) -> tuple[int, str]:
+        """A monotonic clock in nanoseconds, and the time as ISO 8601 in UTC."""
+        return self._clock.monotonic_ns(), iso_of(self._clock.wall_ns())
+
+    def _run_recorder(self) -> Tracer:
+        return self
+
+    def _invocation(self, agent: str | None) -> Invocation:
+        number = self._seen = next(self._numbers)
+        step, tags = self._scope.take()
+        return Invocation(number, self._scope.agent or agent, step, tags, self._said.take())
 
     def _tell(self, flight: Flight, invocation: Invocation) -> None:
         with host_never_sees("tell of a call"):
@@ -322,5 +353,7 @@ class Tracer(Hooks):
         call = decode(exchange, seq=invocation.seq, call_id=invocation.call_id, count=self._count)
         # A retry that follows lists these as its earlier attempts.
         invocation.attempts = call.attempts
+        if isinstance(job, _Submitted) and job.is_rebuilt:
+            call = replace(call, request_pieces=None, request_digest=None)
         call = with_said(call, exchange, invocation.said, self._count)
         return call if self._redact is None else redacted(call, self._redact)

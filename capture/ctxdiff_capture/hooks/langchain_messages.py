@@ -1,0 +1,238 @@
+"""LangChain's messages as the request and the answer of the provider's own API.
+
+They become the blocks that a direct call would have. Source: the capture contract, section 13.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ctxdiff_capture.model import Json
+
+_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+_OWN_ROLES = ("system", "tool", "function", "developer")
+
+
+def request_body(surface: str, messages: Sequence[Any], tools: Json) -> dict[str, Json]:
+    """What would have been sent, without parameters.
+
+    Args:
+        surface: of the provider.
+        messages: LangChain's own objects.
+        tools: as LangChain bound them; None when there are none.
+    """
+    write = _WRITERS.get(surface, _openai)
+    if surface in ("openai.chat", "") or surface not in _WRITERS:
+        body: dict[str, Json] = {"messages": [_openai(m) for m in messages]}
+        return body if not tools else {**body, "tools": tools}
+    system = [m for m in messages if role_of(m) == "system"]
+    rest = [write(m) for m in messages if role_of(m) != "system"]
+    texts = [_flat_text(m.content) for m in system]
+    if surface == "anthropic.messages":
+        body = {"messages": rest}
+        if texts:
+            body["system"] = texts[0] if len(texts) == 1 else _text_parts(texts)
+        return body if not tools else {**body, "tools": tools}
+    if surface == "gemini.generate_content":
+        body = {"contents": rest}
+        if texts:
+            body["systemInstruction"] = {"parts": [{"text": "\n".join(texts)}]}
+        return body if not tools else {**body, "tools": tools}
+    body = {"messages": rest}
+    if texts:
+        body["system"] = [{"text": text} for text in texts]
+    return body if not tools else {**body, "toolConfig": {"tools": tools}}
+
+
+def answer_body(surface: str, message: Any, text: str, reason: Json, usage: Json) -> Json:
+    """The answer in the form of the provider's own.
+
+    Args:
+        surface: as above.
+        message: LangChain's answer; None when it is a text alone.
+        text: the answer's text.
+        reason: why it ended, in the provider's words.
+        usage: LangChain's usage metadata, or the provider's own.
+    """
+    spelled = _usage(surface, usage)
+    told = getattr(message, "response_metadata", None) or {}
+    facts = {"id": told.get("id"), "model": told.get("model_name") or told.get("model")}
+    if surface == "anthropic.messages":
+        content = _anthropic(message)["content"] if message is not None else text
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        return {**facts, "role": "assistant", "content": parts, "stop_reason": reason, **spelled}
+    if surface == "gemini.generate_content":
+        content = _gemini(message) if message is not None else {"parts": [{"text": text}]}
+        return {"candidates": [{"content": content, "finishReason": reason}], **spelled}
+    if surface == "bedrock.converse":
+        said = _bedrock(message) if message is not None else {"content": [{"text": text}]}
+        return {"output": {"message": said}, "stopReason": reason, **spelled}
+    said = _openai(message) if message is not None else {"role": "assistant", "content": text}
+    return {**facts, "choices": [{"index": 0, "message": said, "finish_reason": reason}], **spelled}
+
+
+def role_of(message: Any) -> str:
+    """The role of a message: its own where it names one."""
+    kind = message.type
+    if kind in ("chat", "ChatMessageChunk"):
+        return str(message.role)
+    named = kind.removesuffix("MessageChunk").lower()
+    return _ROLES.get(kind, named if named in _OWN_ROLES else "user")
+
+
+def _openai(message: Any) -> dict[str, Json]:
+    role, content = role_of(message), message.content
+    body: dict[str, Json] = {"role": role, "content": content}
+    if role == "tool":
+        body["tool_call_id"] = message.tool_call_id
+    calls = [
+        {
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": call["name"], "arguments": json.dumps(call["args"])},
+        }
+        for call in getattr(message, "tool_calls", None) or ()
+    ] or (getattr(message, "additional_kwargs", None) or {}).get("tool_calls")
+    if role == "assistant" and calls:
+        body |= {"tool_calls": calls, "content": content or None}
+    return body
+
+
+def _anthropic(message: Any) -> dict[str, Json]:
+    role, content = role_of(message), message.content
+    calls = getattr(message, "tool_calls", None) or ()
+    if role == "tool":
+        result = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}
+        if getattr(message, "status", None) == "error":
+            result["is_error"] = True
+        return {"role": "user", "content": [result]}
+    if role == "assistant" and calls and isinstance(content, str):
+        used = [
+            {"type": "tool_use", "id": c["id"], "name": c["name"], "input": c["args"]}
+            for c in calls
+        ]
+        return {"role": role, "content": [*_text_parts([content] if content else []), *used]}
+    return {"role": role, "content": content}
+
+
+def _gemini(message: Any) -> dict[str, Json]:
+    role, content = role_of(message), message.content
+    if role == "tool":
+        response = {"name": message.name, "response": {"output": content}}
+        return {"role": "user", "parts": [{"functionResponse": response}]}
+    calls = [
+        {"functionCall": {"name": call["name"], "args": call["args"]}}
+        for call in getattr(message, "tool_calls", None) or ()
+    ]
+    parts = [_gemini_part(part) for part in _listed(content)]
+    spoken = {"assistant": "model"}.get(role, role)
+    return {"role": spoken, "parts": [*(part for part in parts if part), *calls]}
+
+
+def _gemini_part(part: Json) -> Json:
+    if isinstance(part, Mapping) and part.get("type") == "image_url":
+        kind, data = _picture(part)
+        return {"inlineData": {"mimeType": kind, "data": data}} if data else dict(part)
+    return {"text": part["text"]} if _has_text(part) else part
+
+
+def _bedrock(message: Any) -> dict[str, Json]:
+    role, content = role_of(message), message.content
+    if role == "tool":
+        listed = [_bedrock_part(part) for part in _listed(content)]
+        result = {"toolUseId": message.tool_call_id, "content": listed}
+        return {"role": "user", "content": [{"toolResult": result}]}
+    used = [
+        {"toolUse": {"toolUseId": call["id"], "name": call["name"], "input": call["args"]}}
+        for call in getattr(message, "tool_calls", None) or ()
+    ]
+    return {"role": role, "content": [*map(_bedrock_part, _listed(content)), *used]}
+
+
+def _bedrock_part(part: Json) -> Json:
+    if isinstance(part, Mapping) and part.get("type") == "image_url":
+        kind, data = _picture(part)
+        source = {"format": kind.rpartition("/")[2], "source": {"bytes": data}}
+        return {"image": source} if data else dict(part)
+    return {"text": part["text"]} if _has_text(part) else part
+
+
+def _picture(part: Mapping[str, Json]) -> tuple[str, str]:
+    """Media type and base64 of a data URI; empty when it is an address."""
+    url = part.get("image_url")
+    address = url.get("url") if isinstance(url, Mapping) else url
+    head, found, data = str(address).partition(";base64,")
+    return head.removeprefix("data:"), data if found else ""
+
+
+def _has_text(part: Json) -> bool:
+    return isinstance(part, Mapping) and isinstance(part.get("text"), str)
+
+
+def _listed(content: Json) -> list[Json]:
+    """A content as parts; an empty text is none."""
+    if isinstance(content, str):
+        return [{"text": content}] if content else []
+    return [{"text": part} if isinstance(part, str) else part for part in content]
+
+
+def _flat_text(content: Json) -> str:
+    texts = (part.get("text") for part in _listed(content) if isinstance(part, Mapping))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _text_parts(texts: Iterable[str]) -> list[Json]:
+    return [{"type": "text", "text": text} for text in texts]
+
+
+def _usage(surface: str, usage: Json) -> dict[str, Json]:
+    """Usage under the provider's names; what LangChain sums up is taken apart again."""
+    if not isinstance(usage, Mapping):
+        return {}
+    if "input_tokens" not in usage or surface not in {*_WRITERS, "openai.chat"}:
+        return {"usage": dict(usage)}
+    read = (usage.get("input_token_details") or {}).get("cache_read")
+    write = (usage.get("input_token_details") or {}).get("cache_creation")
+    thought = (usage.get("output_token_details") or {}).get("reasoning")
+    whole, said = usage["input_tokens"], usage.get("output_tokens") or 0
+    total, fresh = usage.get("total_tokens"), whole - (read or 0) - (write or 0)
+    if surface == "gemini.generate_content":
+        return {
+            "usageMetadata": _known(
+                promptTokenCount=whole,
+                candidatesTokenCount=said - (thought or 0),
+                totalTokenCount=total,
+                cachedContentTokenCount=read,
+                thoughtsTokenCount=thought,
+            )
+        }
+    if surface == "openai.chat":
+        counts = _known(prompt_tokens=whole, completion_tokens=said, total_tokens=total)
+        if read is not None:
+            counts["prompt_tokens_details"] = {"cached_tokens": read}
+        if thought is not None:
+            counts["completion_tokens_details"] = {"reasoning_tokens": thought}
+        return {"usage": counts}
+    if surface == "anthropic.messages":
+        counts = _known(
+            input_tokens=fresh,
+            output_tokens=said,
+            cache_read_input_tokens=read,
+            cache_creation_input_tokens=write,
+        )
+        return {"usage": counts}
+    counts = _known(inputTokens=fresh, outputTokens=said, totalTokens=total)
+    return {"usage": counts | _known(cacheReadInputTokens=read, cacheWriteInputTokens=write)}
+
+
+def _known(**counts: Json) -> dict[str, Json]:
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+_WRITERS: dict[str, Callable[[Any], dict[str, Json]]] = {
+    "anthropic.messages": _anthropic,
+    "gemini.generate_content": _gemini,
+    "bedrock.converse": _bedrock,
+}
