@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,7 +99,7 @@ class Source:
             read = [(file, self._sessions_of(file)) for file in found.files]
             runs = _newest_first(
                 [
-                    (file, session, sessions)
+                    (file, session)
                     for file, sessions in read
                     if not isinstance(sessions, str)
                     for session in sessions
@@ -106,8 +107,13 @@ class Source:
             )
             bad = [(file.label, why) for file, why in read if isinstance(why, str)]
             bad += found.refused
+            starts = {
+                file.path: _telling_starts([session.id for session in sessions])
+                for file, sessions in read
+                if not isinstance(sessions, str)
+            }
             return Listing(
-                tuple(self._listed(*run) for run in runs),
+                tuple(self._listed(file, session, starts[file.path]) for file, session in runs),
                 tuple(
                     Unreadable(Name(Captured(label), f"f{n}"), why)
                     for n, (label, why) in enumerate(bad, 1)
@@ -181,11 +187,11 @@ class Source:
             self._sessions[file.path] = (file.identity, answer)
         return answer
 
-    def _listed(self, file: TraceFile, session: Session, siblings: Sequence[Session]) -> Listed:
+    def _listed(self, file: TraceFile, session: Session, starts: Mapping[str, str]) -> Listed:
         handle = file.label
         parts: tuple[Captured, ...] = ()
-        if len(siblings) > 1:
-            start = _telling_prefix(session.id, [other.id for other in siblings])
+        if len(starts) > 1:
+            start = starts[session.id]
             handle, parts = f"{handle}#{start}", (Captured(file.label), Captured(start))
         number = self._handles.setdefault((file.label, session.id), len(self._handles) + 1)
         return Listed(
@@ -195,11 +201,11 @@ class Source:
             file=file,
             session=session,
             started=instant(session.started_at),
-            has_siblings=len(siblings) > 1,
+            has_siblings=len(starts) > 1,
         )
 
 
-_Row = tuple[TraceFile, Session, Sequence[Session]]
+_Row = tuple[TraceFile, Session]
 
 
 def _newest_first(rows: list[_Row]) -> list[_Row]:
@@ -212,8 +218,16 @@ def _newest_first(rows: list[_Row]) -> list[_Row]:
     return sorted(rows, key=age, reverse=True)
 
 
-def _telling_prefix(own: str, ids: Sequence[str]) -> str:
-    for length in range(SESSION_CHARS, len(own)):
-        if sum(other.startswith(own[:length]) for other in ids) == 1:
-            return own[:length]
-    return own
+def _telling_starts(ids: Sequence[str]) -> dict[str, str]:
+    """Of each id the start that tells it from the others, of `SESSION_CHARS` at least."""
+    # What an id shares with any other it shares with a neighbour; all pairs would be too many.
+    ordered = sorted(ids)
+    shared = [_shared_length(*pair) for pair in pairwise(ordered)]
+    return {
+        own: own[: max(SESSION_CHARS, before + 1, after + 1)]
+        for own, before, after in zip(ordered, [0, *shared], [*shared, 0], strict=False)
+    }
+
+
+def _shared_length(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

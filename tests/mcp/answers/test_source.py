@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from ctxdiff_capture.store import open as opening_store
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxdiff_mcp.answers.folder import MAX_DEPTH, trace_files
 from ctxdiff_mcp.answers.select import find_run
-from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.source import SESSION_CHARS, Source, _telling_starts
 from ctxdiff_mcp.answers.where import runs_folder
 from ctxdiff_mcp.gate.raw import raw
 
@@ -163,3 +165,14 @@ def test_the_folder_is_the_one_asked_for_then_the_store_then_the_project(
     )
     assert runs_folder(None, {"CLAUDE_PROJECT_DIR": str(project)}) == project
     assert runs_folder(None, {}) == tmp_path
+
+
+@given(st.sets(st.text("ab", max_size=SESSION_CHARS + 4), max_size=12))
+def test_the_start_of_an_id_fits_no_other_id_and_is_the_shortest_that_does(ids: set[str]) -> None:
+    def fits_alone(own: str, length: int) -> bool:
+        return [other for other in ids if other.startswith(own[:length])] == [own]
+
+    assert _telling_starts(list(ids)) == {
+        own: next((own[:n] for n in range(SESSION_CHARS, len(own)) if fits_alone(own, n)), own)
+        for own in ids
+    }
