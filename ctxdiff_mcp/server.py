@@ -257,12 +257,26 @@ async def _serve_streams(server: Server[Any], stdin: TextIO, stdout: TextIO) -> 
     import anyio  # noqa: PLC0415
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
-    async with stdio_server(anyio.wrap_file(stdin), anyio.wrap_file(stdout)) as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+    try:
+        wire = stdio_server(anyio.wrap_file(stdin), anyio.wrap_file(stdout))
+        async with wire as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
+        stdout.flush()
+    except Exception as end:
+        if not _is_of_a_client_that_left(end):
+            raise
     # A worker thread may still be busy with a question that nobody waits for, and the
     # interpreter would wait for it. There is nothing to clean up.
-    stdout.flush()
     os._exit(0)
+
+
+def _is_of_a_client_that_left(error: BaseException) -> bool:
+    """Whether nothing went wrong but that an answer could not be written any more."""
+    # anyio wraps what its tasks raise in groups, whose class came with Python 3.11.
+    within: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    if within:
+        return all(map(_is_of_a_client_that_left, within))
+    return isinstance(error, BrokenPipeError)
 
 
 def _take_streams() -> tuple[TextIO, TextIO]:

@@ -357,6 +357,23 @@ registry.BY_NAME = {"stuck": Tool("stuck", "", "", (), answer)}
     assert process.wait(20) == 0
 
 
+def test_a_client_that_dies_before_its_answer_ends_the_process_without_complaint(
+    started: Callable[..., subprocess.Popen[str]],
+) -> None:
+    process = started()
+    say(process, INITIALIZE)
+    hear(process)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    say(process, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+    say(process, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    process.stdin.close()
+    assert process.wait(20) == 0
+    assert process.stderr.read() == ""
+
+
 def test_the_source_is_not_touched_by_listing_tools(tmp_path: Path) -> None:
     built = server.build(Source(tmp_path / "absent"), Policy())
     assert built.name == "ctxdiff"
