@@ -16,6 +16,8 @@ from ctxdiff_mcp.cli.numbers import WHOLE, whole_number
 from ctxdiff_mcp.text.shown import shown
 
 WINDOW_VARIABLE = "CTXDIFF_CONTEXT_WINDOW"
+MAX_ROWS = 40
+"""How many sessions a complaint lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,8 @@ def newest_trace(folder: Path) -> Path:
     found = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.lstat().st_mtime_ns)
     if not found:
         raise TraceNotFound(
-            "no trace here", remedy="record one, or name it with --project FILE; `demo` makes one"
+            "no trace here",
+            remedy="record one, or name it with --project FILE; `demo --out FILE` makes one",
         )
     return found[-1].resolve()
 
@@ -141,7 +144,10 @@ def one_session(runs: tuple[Listed, ...], wanted: str | None) -> Listed:
     fits = exact or [run for run in runs if run.session.id.startswith(wanted or "")]
     if len(fits) == 1:
         return fits[0]
-    listed = "\n".join(session_row(run) for run in fits or runs)
+    rows = [session_row(run) for run in (fits or runs)[:MAX_ROWS]]
+    if len(fits or runs) > MAX_ROWS:
+        rows.append(f"  … and {len(fits or runs) - MAX_ROWS} more; `ctxdiff-mcp runs` lists them")
+    listed = "\n".join(rows)
     if wanted is None:
         problem = "the trace holds several sessions"
     else:

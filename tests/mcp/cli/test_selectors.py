@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ctxdiff_mcp.cli.select import MAX_ROWS
+
 Cli = Callable[..., Any]
 Trace = Callable[..., Path]
 
@@ -23,6 +25,15 @@ def two_sessions(trace: Trace) -> Path:
         {"messages": [("user", "one"), ("assistant", "two")], "session": "s1", "agent": "ann"},
         {"messages": [("user", "uno")], "session": "s2", "agent": "ann"},
     )
+
+
+def test_of_very_many_sessions_a_complaint_lists_the_first(ctxdiff: Cli, trace: Trace) -> None:
+    calls = [{"messages": [("user", "hi")], "session": f"s{n}"} for n in range(MAX_ROWS + 3)]
+    done = ctxdiff("tokens", "--project", trace(*calls))
+    first, *rows, last = done.err.splitlines()
+    assert (done.status, len(rows)) == (2, MAX_ROWS)
+    assert first.endswith("the trace holds several sessions: name one with --session")
+    assert last == "  … and 3 more; `ctxdiff-mcp runs` lists them"
 
 
 def session_ids(ctxdiff: Cli, path: Path) -> list[str]:
