@@ -66,7 +66,8 @@ class Hooks:
         The diff of a stage and the call tells what an optimiser did in between.
 
         Args:
-            messages: in the form in which the next call takes them; taken as they are now.
+            messages: in the form in which the next call takes them, or LangChain's own objects;
+                taken as they are now.
             tools: likewise; None stands for the tools that the call will have.
             stage: `pre_optimization`, `post_optimization` or a word of your own.
             system: for surfaces with a system text of its own; None as for `tools`.

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from ctxdiff_capture.model import Json
 
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+_MARK = "langchain_type"
+_MEMBERS = ("content", "role", "name", "tool_calls", "tool_call_id", "status", "additional_kwargs")
 _OWN_ROLES = ("system", "tool", "function", "developer")
 
 
@@ -44,6 +47,22 @@ def request_body(surface: str, messages: Sequence[Any], tools: Json) -> dict[str
     if texts:
         body["system"] = [{"text": text} for text in texts]
     return body if not tools else {**body, "toolConfig": {"tools": tools}}
+
+
+def langchain_dict(message: Any) -> dict[str, Json]:
+    """What `request_body` needs of a message, as a dict that tells where it comes from."""
+    known = {name: getattr(message, name, None) for name in _MEMBERS}
+    return {_MARK: message.type, **{k: v for k, v in known.items() if v is not None}}
+
+
+def langchain_objects(messages: Json) -> list[Any] | None:
+    """The inverse for a list of such dicts; None when `messages` are anything else."""
+    if not isinstance(messages, list) or not messages:
+        return None
+    if not all(isinstance(m, dict) and _MARK in m for m in messages):
+        return None
+    absent = dict.fromkeys(_MEMBERS)
+    return [SimpleNamespace(**{**absent, **m, "type": m[_MARK]}) for m in messages]
 
 
 def answer_body(surface: str, message: Any, text: str, reason: Json, usage: Json) -> Json:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ctxdiff_capture.hashing import canonical_json
+from ctxdiff_capture.hooks.langchain_messages import langchain_dict
 from ctxdiff_capture.model import Json
 
 SHORT = 16
@@ -41,6 +42,8 @@ def digest_of_text(text: str) -> str:
 
 
 def _spelled(value: Any) -> Json:
+    if type(value).__module__.startswith("langchain_core.messages"):
+        return langchain_dict(value)
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
         return dump(mode="json", by_alias=True, exclude_unset=True)

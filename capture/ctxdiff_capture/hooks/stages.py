@@ -9,6 +9,7 @@ from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.guard import host_never_sees
 from ctxdiff_capture.hashing import digest_of
 from ctxdiff_capture.hooks.fate import fate_of, text_of_result
+from ctxdiff_capture.hooks.langchain_messages import langchain_objects, request_body
 from ctxdiff_capture.hooks.shapes import shape_of
 from ctxdiff_capture.hooks.snapshots import request_of
 from ctxdiff_capture.model import (
@@ -48,14 +49,17 @@ def with_said(call: Call, sent: Exchange, said: tuple[Said, ...], count: Counter
 
 def _stage(draft: Draft, sent: Exchange, count: Counter) -> Stage:
     """Decoded as the request would have been, had it been sent like that."""
-    body = shape_of(sent.surface).replaced(
-        request_of(sent.request),
-        json.loads(draft.messages),
-        _value(draft.tools),
-        _value(draft.system),
+    messages, request = json.loads(draft.messages), request_of(sent.request)
+    shape = shape_of(sent.surface)
+    held = langchain_objects(messages)
+    if held is not None:
+        # In the provider's form; a system message may stand outside of the others there.
+        request = {**request, **request_body(sent.surface, held, None)}
+        messages = shape.messages_of(request)
+    body = shape.replaced(request, messages, _value(draft.tools), _value(draft.system))
+    planned = replace(
+        sent, request=json.dumps(body).encode(), response=None, attempts=(), error=None, status=None
     )
-    request = json.dumps(body).encode()
-    planned = replace(sent, request=request, response=None, attempts=(), error=None, status=None)
     call = decode(planned, seq=1, call_id="", count=count)
     return Stage(draft.stage, draft.taken_at, call.inputs)
 

@@ -15,7 +15,9 @@ import pytest
 from ctxdiff_capture import Tracer, read
 from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.hooks.langchain_messages import answer_body, request_body
-from ctxdiff_capture.model import CallHead, Decision, Exchange, Stage
+from ctxdiff_capture.hooks.plain import json_bytes
+from ctxdiff_capture.hooks.stages import with_said
+from ctxdiff_capture.model import CallHead, Decision, Draft, Exchange, Stage
 from ctxdiff_capture.tokens.counter import TokenCounter
 
 pytest.importorskip("langchain_core", reason="LangChain is not installed")
@@ -309,3 +311,16 @@ def test_nodes_of_a_real_graph_name_their_calls(
         compiled.invoke(asked, config)
 
     assert [call.agent for call, _, _ in stored()] == ["planner", "writer"]
+
+
+@pytest.mark.parametrize("surface", ["openai.chat", "anthropic.messages", "bedrock.converse"])
+def test_messages_of_langchain_make_a_stage_in_the_form_of_the_call(surface: str) -> None:
+    held = conversation("https://example.com/a.png")
+    request = json.dumps(request_body(surface, held, None)).encode()
+    sent = Exchange(surface, request, "t")
+    count = TokenCounter()
+    call = decode(sent, seq=1, call_id="c", count=count)
+    draft = Draft("before_model", "t", json_bytes(held))
+
+    (stage,) = with_said(call, sent, (draft,), count).stages
+    assert stage.inputs == call.inputs
