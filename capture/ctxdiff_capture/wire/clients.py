@@ -42,7 +42,8 @@ def provider_of_client(client: Any) -> str:
         ValueError: the client is of no supported kind.
     """
     family = _family_of(client)
-    if family == "anthropic" and "Bedrock" in type(client).__name__:
+    # The one that speaks Bedrock's own wire; its successors speak Anthropic's.
+    if any(kind.__name__.endswith("AnthropicBedrock") for kind in type(client).__mro__):
         return "bedrock"
     host = getattr(getattr(client, "base_url", None), "host", "")
     return provider_of(family, host if isinstance(host, str) else "")

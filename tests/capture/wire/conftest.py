@@ -23,75 +23,11 @@ from ctxdiff_capture.model import CallDetail, CallHead, Placement
 ANSWER = {"answer": "Paris"}
 TEXT = json.dumps(ANSWER)
 
-CHAT = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "gpt-4o-2024-08-06",
-    "choices": [
-        {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": TEXT, "refusal": None},
-        }
-    ],
-    "usage": {"prompt_tokens": 21, "completion_tokens": 5, "total_tokens": 26},
-}
-MESSAGE = {
-    "id": "msg_1",
-    "type": "message",
-    "role": "assistant",
-    "model": "claude-of-tests",
-    "content": [{"type": "text", "text": TEXT}],
-    "stop_reason": "end_turn",
-    "stop_sequence": None,
-    "usage": {"input_tokens": 12, "output_tokens": 6, "cache_read_input_tokens": 900},
-}
-
-
-OUTPUT = {
-    "id": "msg_1",
-    "type": "message",
-    "role": "assistant",
-    "status": "completed",
-    "content": [{"type": "output_text", "text": TEXT, "annotations": []}],
-}
-RESPONSE = {
-    "id": "resp_1",
-    "object": "response",
-    "created_at": 1,
-    "status": "completed",
-    "model": "gpt-4o-2024-08-06",
-    "output": [OUTPUT],
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-    "usage": {
-        "input_tokens": 30,
-        "input_tokens_details": {"cached_tokens": 10},
-        "output_tokens": 7,
-        "output_tokens_details": {"reasoning_tokens": 2},
-        "total_tokens": 37,
-    },
-}
-GEMINI = {
-    "candidates": [
-        {
-            "content": {"role": "model", "parts": [{"text": TEXT}]},
-            "finishReason": "STOP",
-            "index": 0,
-        }
-    ],
-    "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 4, "totalTokenCount": 15},
-    "modelVersion": "gemini-of-tests",
-    "responseId": "g_1",
-}
-CONVERSE = {
-    "output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}},
-    "stopReason": "end_turn",
-    "usage": {"inputTokens": 14, "outputTokens": 5, "totalTokens": 29, "cacheReadInputTokens": 10},
-    "metrics": {"latencyMs": 7},
-}
+DATA = Path(__file__).parent / "data"
+# What each provider answers, whole; `TEXT` is the words of every answer.
+WHOLE: dict[str, dict[str, Any]] = json.loads((DATA / "answers.json").read_text())
+CHAT, MESSAGE, RESPONSE = WHOLE["chat"], WHOLE["message"], WHOLE["response"]
+GEMINI, CONVERSE = WHOLE["gemini"], WHOLE["converse"]
 AWS_STREAM = {"content-type": "application/vnd.amazon.eventstream"}
 
 
@@ -154,7 +90,7 @@ def response_events() -> tuple[bytes, ...]:
             "type": "response.created",
             "response": {**RESPONSE, "status": "in_progress", "output": []},
         },
-        {"type": "response.output_item.done", "output_index": 0, "item": OUTPUT},
+        {"type": "response.output_item.done", "output_index": 0, "item": RESPONSE["output"][0]},
         {"type": "response.completed", "response": RESPONSE},
     ]
     return tuple(
@@ -370,6 +306,15 @@ class Recording:
             ]
         finally:
             reader.close()
+
+    def session_provider(self) -> str:
+        """The label of the session that `calls()` has closed."""
+        reader = read(self.path)
+        try:
+            (session,) = reader.sessions()
+        finally:
+            reader.close()
+        return session.provider
 
 
 @pytest.fixture

@@ -307,3 +307,5 @@ def test_the_whole_call_is_recorded(
     assert [place.block.role for place in call.inputs] == ["user"]
     assert ASK in call.inputs[0].block.text
     assert SECRET.encode() not in recording.path.read_bytes()
+    if how == "wrapped":
+        assert recording.session_provider() == expected.provider
