@@ -11,7 +11,14 @@ from typing import TypeVar
 
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_capture.decoders.usage import usage_of
-from ctxdiff_capture.model import CallDetail, Placement, Recording, TokenMethod
+from ctxdiff_capture.model import (
+    CallDetail,
+    Decision,
+    Placement,
+    Recording,
+    Stage,
+    TokenMethod,
+)
 from ctxdiff_capture.store.base import TraceReader
 
 from ctxdiff_mcp.answers.refs import KINDS, ROLES, BlockRef, RunRef, digest_or_nothing, known, names
@@ -155,6 +162,18 @@ class OpenRun:
     def output_placements(self, call_id: str) -> Sequence[Placement]:
         """A call's output blocks with texts."""
         return self._ask(lambda reader: reader.outputs(call_id))
+
+    def input_placements(self, call_id: str) -> Sequence[Placement]:
+        """A call's input blocks with texts."""
+        return self._ask(lambda reader: reader.inputs(call_id))
+
+    def stages(self, call_id: str) -> Sequence[Stage]:
+        """What the program held at stages before a call."""
+        return self._ask(lambda reader: reader.stages(call_id))
+
+    def decisions(self, call_id: str) -> Sequence[Decision]:
+        """What the program's planner decided before a call."""
+        return self._ask(lambda reader: reader.decisions(call_id))
 
     def close(self) -> None:
         """Release the file. Questions after that fail."""

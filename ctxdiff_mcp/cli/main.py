@@ -25,6 +25,7 @@ COMMANDS = {
     "tokens": ("tokens", "show what fills the context, turn by turn"),
     "cache": ("cache", "show where the prompt prefix breaks and what it costs"),
     "block": ("block", "show one block in full, or list the blocks of a turn"),
+    "stages": ("stages", "show what the program held before a turn and did not send"),
     "search": ("search", "tell where a text is, when it entered and when it left"),
     "legend": ("legend", "tell what the handles of `serve --redact` stand for, to you alone"),
 }
