@@ -57,7 +57,9 @@ class SQLiteWriter:
         self._models: list[str] = []
         self._known_blocks: set[str] = set()
         _refuse_what_is_no_trace(path)
-        _create_for_owner_only(path)
+        # Absolute, because the host may change its folder.
+        self._file = path.absolute()
+        self._identity = _create_for_owner_only(self._file)
         self._connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
@@ -215,7 +217,17 @@ class SQLiteWriter:
         self._models = models
 
     def _transact(self, work: Callable[[], object]) -> None:
-        """Run `work` in one transaction; it is undone whole when it raises."""
+        """Run `work` in one transaction; it is undone whole when it raises.
+
+        Raises:
+            StoreError: the file cannot be written, or was removed: SQLite itself would write on
+                to a file that has no name any more.
+        """
+        if _identity_of(self._file) != self._identity:
+            raise StoreError(
+                f"{self._path} was removed or replaced while it was written",
+                remedy="leave it in its place until the program ends",
+            )
 
         def attempt() -> None:
             self._connection.execute("begin immediate")
@@ -291,15 +303,29 @@ def _is_in_use(path: Path) -> bool:
     return any(path.with_name(path.name + end).exists() for end in ("-wal", "-shm", "-journal"))
 
 
-def _create_for_owner_only(path: Path) -> None:
-    """Create the file as 0600 if there is none; SQLite gives its sidecars the same mode."""
+def _create_for_owner_only(path: Path) -> tuple[int, int] | None:
+    """Create the file as 0600 if there is none; SQLite gives its sidecars the same mode.
+
+    Returns:
+        Which file it is.
+    """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        return _identity_of(path)
     except OSError as error:
         raise StoreError(
             f"{path} cannot be written ({error.strerror})",
             remedy="create its folder, or check the permissions",
         ) from None
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file is there; None when there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _is_lock(error: sqlite3.Error) -> bool:

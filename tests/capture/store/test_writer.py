@@ -503,3 +503,18 @@ def test_programs_that_come_and_go_on_one_new_file_lose_no_session(tmp_path: Pat
     assert [program.exitcode for program in programs] == [0] * 4
     assert rows(path, "select count(*), count(distinct run_id) from call") == [(20, 20)]
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_was_removed_takes_no_more_calls_and_says_so(
+    tmp_path: Path, begin: Begin, make_call: MakeCall, is_replaced: bool
+) -> None:
+    path = tmp_path / "a.ctrace"
+    writer = begin(path)
+    writer.write(make_call(1))
+    path.rename(tmp_path / "moved")
+    if is_replaced:
+        path.write_bytes(b"")
+    with pytest.raises(StoreError, match="removed or replaced"):
+        writer.write(make_call(2))
+    writer.close()
