@@ -56,6 +56,7 @@ class _Application:
 
     def __init__(self, hook: Redact) -> None:
         self._hook = hook
+        self._has_failed = False
 
     def to_placement(self, placement: Placement) -> Placement:
         return replace(placement, block=self._to_block(placement.block))
@@ -88,12 +89,19 @@ class _Application:
     def _to_block(self, block: Block) -> Block:
         try:
             given = self._hook(block)
-        except Exception:  # noqa: BLE001 - the hook is the program's; whatever it raises, withhold
-            log.warning("ctxdiff: the redaction hook failed; the text is withheld", exc_info=True)
+        except BaseException:  # noqa: BLE001 - the hook is the program's; whatever it raises, even
+            # `sys.exit` on this thread of ours, withholds the text and ends no recording.
+            self._tell_once()
             return replace(block, text=FAILED)
         if given is None:
             return replace(block, text=WITHHELD)
         return given if _is_storable(given) else replace(block, text=FAILED)
+
+    def _tell_once(self) -> None:
+        """Report the fault at hand, unless this call has had one: a call may have 1,000 blocks."""
+        if not self._has_failed:
+            self._has_failed = True
+            log.warning("ctxdiff: the redaction hook failed; texts are withheld", exc_info=True)
 
 
 def _is_storable(block: Json) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,10 @@ def fault(_: Block) -> Block:
     raise RuntimeError("the hook's own fault")
 
 
+def leave(_: Block) -> Block:
+    sys.exit(3)
+
+
 def record(path: Path, hook: Callable[[Block], Any] | None, seen: Exchange) -> Any:
     with trace.init("test", path=path, redact=hook) as tracer:
         tracer.submit(seen)
@@ -77,11 +82,12 @@ def test_without_a_hook_everything_is_kept(tmp_path: Path) -> None:
     ("hook", "text"),
     [
         (fault, "[redaction-error]"),
+        (leave, "[redaction-error]"),
         (lambda _: None, "[redacted]"),
         (lambda _: "text", "[redaction-error]"),
         (lambda block: replace(block, text=None), "[redaction-error]"),
     ],
-    ids=["raises", "None", "no block", "no text"],
+    ids=["raises", "exits", "None", "no block", "no text"],
 )
 def test_a_hook_that_gives_no_block_costs_the_text_and_not_the_call(
     tmp_path: Path, hook: Any, text: str
@@ -90,6 +96,17 @@ def test_a_hook_that_gives_no_block_costs_the_text_and_not_the_call(
 
     assert {place.block.text for place in (*inputs, *outputs)} == {text}
     assert SECRET.encode() not in (tmp_path / "t.ctrace").read_bytes()
+
+
+def test_a_hook_that_fails_is_told_of_once_for_each_call(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with trace.init("test", path=tmp_path / "t.ctrace", redact=fault) as tracer:
+        tracer.submit(exchange())
+        tracer.submit(exchange())
+
+    told = ["ctxdiff: the redaction hook failed; texts are withheld"] * 2
+    assert [record.getMessage() for record in caplog.records] == told
 
 
 def test_the_message_of_an_error_is_redacted(tmp_path: Path) -> None:
