@@ -178,5 +178,8 @@ def _call(subscription: _Subscription, snapshot: ContextSnapshot) -> None:
         snapshot = replace(snapshot, budget=Budget(window, snapshot.total_tokens))
     try:
         subscription.callback(snapshot)
-    except Exception:  # noqa: BLE001 - the callback is the program's; whatever it raises, go on
+    except BaseException as error:
+        # On our own thread even `sys.exit` ends nothing; in line, an interrupt is the host's.
+        if subscription.in_line and not isinstance(error, Exception):
+            raise
         log.warning("ctxdiff: an on_call callback failed; the call is unaffected", exc_info=True)

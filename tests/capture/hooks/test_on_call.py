@@ -116,14 +116,20 @@ def test_a_callback_runs_elsewhere_and_holds_up_neither_call_nor_recording(
     assert threads == ["1 ctxdiff-hooks", "2 ctxdiff-hooks"]
 
 
-@pytest.mark.parametrize("in_line", [False, True])
+@pytest.mark.parametrize(
+    ("in_line", "error"), [(False, LookupError), (True, LookupError), (False, SystemExit)]
+)
 def test_what_a_callback_raises_is_logged_and_goes_no_further(
-    tracer: Tracer, client_of: Make, caplog: pytest.LogCaptureFixture, in_line: bool
+    tracer: Tracer,
+    client_of: Make,
+    caplog: pytest.LogCaptureFixture,
+    in_line: bool,
+    error: type[BaseException],
 ) -> None:
     seen: list[int] = []
 
     def bad(_: ContextSnapshot) -> None:
-        raise LookupError("mine")
+        raise error("mine")
 
     tracer.on_call(bad, in_line=in_line)
     tracer.on_call(lambda snapshot: seen.append(snapshot.seq), in_line=in_line)
