@@ -7,6 +7,7 @@ import shutil
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
+from sysconfig import get_path
 from tempfile import TemporaryDirectory
 
 from ctxdiff_capture.errors import StoreError
@@ -21,6 +22,7 @@ from ctxdiff_mcp.text.lines import Line
 from ctxdiff_mcp.text.shown import shown
 
 NAME = "ctxdiff-demo"
+COMMAND = "ctxdiff-mcp"
 
 CONFIGURATION = (
     "Claude Code:  claude mcp add ctxdiff -- ctxdiff-mcp serve",
@@ -72,10 +74,19 @@ def report(how: str, answer: str, args: argparse.Namespace) -> None:
             Line("Ask the same of your own agent. Configure the server once:"),
             *(Line(f"  {line}") for line in CONFIGURATION),
             Line("  (Cursor reads it from .cursor/mcp.json in the project)", "dim"),
+            *_where_the_command_is(),
         ]
     )
     if args.out:
         write_lines([Line(f"The trace is kept in {shown(str(args.out))}", "dim")])
+
+
+def _where_the_command_is() -> list[Line]:
+    """A client starts the command by its PATH, which does not know an environment's folder."""
+    own = shutil.which(COMMAND, path=get_path("scripts"))
+    if own is None or shutil.which(COMMAND):
+        return []
+    return [Line(f"  ({COMMAND} is not on your PATH: write {shown(own)} in its place)", "dim")]
 
 
 def record(path: Path) -> str:

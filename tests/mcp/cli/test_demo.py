@@ -113,6 +113,20 @@ def test_the_demo_tells_why_turn_8_broke(
     assert list(Path.cwd().iterdir()) == []
 
 
+@pytest.mark.parametrize("is_on_path", [True, False])
+def test_the_demo_tells_where_a_command_is_that_clients_would_not_find(
+    ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_on_path: bool
+) -> None:
+    own = tmp_path / "ctxdiff-mcp"
+    own.touch(0o755)
+    monkeypatch.setattr(command, "get_path", lambda _name: str(tmp_path))
+    monkeypatch.setattr(command, "record", lambda _path: "recorded on the wire")
+    monkeypatch.setattr(command, "ask_server", lambda *_: "answer")
+    monkeypatch.setenv("PATH", str(tmp_path if is_on_path else tmp_path / "elsewhere"))
+    hint = f"  (ctxdiff-mcp is not on your PATH: write {own} in its place)"
+    assert (hint in ctxdiff("demo").out.splitlines()) is not is_on_path
+
+
 def test_the_demo_keeps_its_trace_and_never_adds_to_one(ctxdiff: Cli) -> None:
     assert ctxdiff("demo", "--out", "kept.ctrace").status == 0
     before = Path("kept.ctrace").read_bytes()
