@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from ctxdiff_capture.guard import host_never_sees, log
 from ctxdiff_capture.hooks.langchain import handler
@@ -28,6 +29,7 @@ class Hooks:
         self._observers = Observers(count)
         self._said = Pending()
         self._runs: Runs[Any] = Runs()
+        self._listeners: WeakSet[Any] = WeakSet()
 
     def on_call(
         self, callback: OnCall, *, in_line: bool = False, window: int | None = None
@@ -125,7 +127,14 @@ class Hooks:
         Raises:
             ImportError: langchain-core is not installed.
         """
-        return handler(self._run_recorder(), self._runs, agent, by_node)
+        listener = handler(self._run_recorder(), self._runs, agent, by_node)
+        self._listeners.add(listener)
+        return listener
+
+    def _end_runs(self) -> None:
+        """Record calls of frameworks that have no answer yet as unfinished."""
+        for listener in list(self._listeners):
+            listener.end_all()
 
     def _run_recorder(self) -> RunRecorder[Any]:
         """What records runs of frameworks."""

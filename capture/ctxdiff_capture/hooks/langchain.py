@@ -20,6 +20,8 @@ from ctxdiff_capture.model import CallError, Exchange, Json
 MOST_PENDING = 2_048
 """Runs whose end is awaited; the oldest is given up."""
 
+UNFINISHED = ("Unfinished", "recording ended before the answer did")
+
 _SURFACES = {
     "anthropic": "anthropic.messages",
     "google_anthropic_vertex": "anthropic.messages",
@@ -116,6 +118,12 @@ class Listener(Generic[AnyRun]):
         with host_never_sees("record a LangChain call"):
             if begun := self._pending.pop(run_id, None):
                 self._end(begun, None, CallError(type(error).__name__, str(error) or None))
+
+    def end_all(self) -> None:
+        """Recording ends: what has no answer yet is unfinished."""
+        while self._pending:
+            _, begun = self._pending.popitem()
+            self._end(begun, None, CallError(*UNFINISHED))
 
     def _begin(
         self,

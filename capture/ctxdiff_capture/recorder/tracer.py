@@ -195,6 +195,7 @@ class Tracer(Hooks):
         """
         with host_never_sees("close the trace"):
             process_wide.uninstall(self)
+            self._end_runs()
             with self._lock:
                 writer, self._writer = self._writer, None
                 self._is_closed = True
@@ -274,6 +275,8 @@ class Tracer(Hooks):
         writer = self._writer
         if writer is not None:
             writer.put(_Submitted(exchange, run, is_rebuilt=True))
+        else:
+            self._refused()
 
     def time_ns(self) -> tuple[int, str]:
         """A monotonic clock in nanoseconds, and the time as ISO 8601 in UTC."""

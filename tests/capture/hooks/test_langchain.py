@@ -187,6 +187,15 @@ def test_nodes_of_a_graph_name_their_calls_on_request(tracer: Tracer, stored: St
     assert [call.agent for call, _, _ in stored()] == ["planner", "team"]
 
 
+def test_a_run_without_an_answer_is_stored_as_unfinished(tracer: Tracer, stored: Stored) -> None:
+    stream = model("one two").stream("hi", config={"callbacks": [tracer.langchain_handler()]})
+    next(stream)
+
+    ((call, _, _),) = stored()
+    assert (call.seq, call.error) == (1, "Unfinished")
+    stream.close()
+
+
 def test_an_end_without_a_start_is_no_call(tracer: Tracer) -> None:
     handler = tracer.langchain_handler()
     handler.on_llm_error(ValueError("x"), run_id=uuid4())
