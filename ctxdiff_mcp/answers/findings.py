@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ctxdiff_analyzers.findings import Certainty, Code, Finding, NextCall, Severity
-from ctxdiff_capture.model import CallHead
+from ctxdiff_capture.model import CallHead, Decision
 
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef
 from ctxdiff_mcp.gate.captured import Captured, Name
+
+_MOST_DECISIONS = 3
+_LONGEST_QUOTE = 80
+"""Characters of each part of a decision."""
+_TELLING_CHARS = 8
+"""A shorter piece of text may stand in any block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,8 @@ def finding_rows(run: OpenRun, findings: Iterable[Finding]) -> tuple[FindingRow,
 
 def _row(run: OpenRun, finding: Finding) -> FindingRow:
     evidence = finding.evidence
+    decided = _decided(run, finding)
+    whole = [word for decision in decided for word in _parts(decision)]
     return FindingRow(
         code=finding.code,
         cause=finding.cause,
@@ -62,14 +70,46 @@ def _row(run: OpenRun, finding: Finding) -> FindingRow:
         positions=evidence.positions,
         first_difference=evidence.first_difference,
         names=tuple(Captured(name) for name in evidence.names),
-        excerpts=tuple(Captured(text) for text in evidence.excerpts),
+        excerpts=tuple(Captured(text) for text in (*evidence.excerpts, *map(_quoted, decided))),
         counts=evidence.counts,
         tokens=finding.tokens,
         tokens_method=finding.tokens_method,
         why=finding.why,
         next=finding.next,
-        _origins=lambda: _origins(run, finding),
+        _origins=lambda: (*_origins(run, finding), *map(Captured, whole)),
     )
+
+
+def _decided(run: OpenRun, finding: Finding) -> list[Decision]:
+    """What the program's own planner said of the blocks that an eviction took away."""
+    turn = run.timeline.turn(finding.turn) if finding.code == "context_evicted" else None
+    if turn is None:
+        return []
+    gone = [run.stored_hash(block) for block in run.blocks(finding.evidence.content_hashes)]
+    texts = [run.text(digest) for digest in gone]
+    said = [
+        decision
+        for decision in run.decisions(turn.call.id)
+        if _is_about(decision.candidate, texts, finding.evidence.names)
+    ]
+    return said[:_MOST_DECISIONS]
+
+
+def _is_about(candidate: str, texts: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a candidate is one of these blocks: by its text, a piece of it, or its label."""
+    if candidate in texts or candidate in names:
+        return True
+    return len(candidate) >= _TELLING_CHARS and any(candidate in text for text in texts)
+
+
+def _quoted(decision: Decision) -> str:
+    """The decision in the program's words, cut short."""
+    return " · ".join(part[:_LONGEST_QUOTE] for part in _parts(decision))
+
+
+def _parts(decision: Decision) -> list[str]:
+    parts = (decision.candidate, decision.disposition, decision.reason)
+    return [part for part in parts if part]
 
 
 def _origins(run: OpenRun, finding: Finding) -> tuple[Captured, ...]:
