@@ -54,7 +54,8 @@ def resolve(
     The first that is set wins: `store`, `path`, `configured`, `CTXDIFF_STORE` in `environ`,
     `./<project>.ctrace`. A path that is an existing directory means `<dir>/<project>.ctrace`.
 
-    `path` is a file-system path, taken as it is: `~` is not expanded. Unlike ctxdiff, slashes and
+    `path` is a file-system path, taken as it is: `~` is not expanded; a database's address is
+    refused. Unlike ctxdiff, slashes and
     NUL in the project's name become `_` in a file name made from it, so that a name cannot lead
     out of the directory.
 
@@ -64,7 +65,7 @@ def resolve(
     if store is not None:
         return _inside_directory(_destination(os.fspath(store)), project)
     if path is not None:
-        return _inside_directory(_file(os.fspath(path)), project)
+        return _inside_directory(_own_path(os.fspath(path)), project)
     if configured is not None:
         return _inside_directory(_destination(os.fspath(configured)), project)
     if named := environ.get(ENVIRONMENT_VARIABLE, "").strip():
@@ -104,6 +105,17 @@ def _destination(text: str) -> Destination:
     if scheme in SQLITE:
         return _file(_sqlite_path(rest))
     raise SelectionError(f"{scheme}:// is no store that can be used", remedy=_FORMS)
+
+
+def _own_path(path: str) -> Destination:
+    match = _SCHEME.fullmatch(path)
+    if match is not None and match[1].lower() in NETWORKED:
+        # As a file name it would stand in messages, password and all.
+        raise SelectionError(
+            f"path= names a file, and this is a {match[1].lower()}:// address",
+            remedy="give it as store=",
+        )
+    return _file(path)
 
 
 def _sqlite_path(rest: str) -> str:

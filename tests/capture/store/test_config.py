@@ -107,3 +107,11 @@ def test_other_targets_are_refused_with_what_would_do(text: str) -> None:
 def test_a_directory_is_no_trace_to_read(tmp_path: Path) -> None:
     with pytest.raises(SelectionError, match="is a directory"):
         parse_target(str(tmp_path))
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "mysql+pymysql", "MariaDB"])
+def test_an_address_given_as_a_path_is_refused_without_its_password(scheme: str) -> None:
+    with pytest.raises(SelectionError) as refused:
+        resolve("p", path=f"{scheme}://ann:hunter2@db/traces", environ={})
+    assert refused.value.remedy == "give it as store="
+    assert "hunter2" not in str(refused.value)
