@@ -61,7 +61,7 @@ def _outcome(outcome: Outcome) -> str:
         message = f" {snippet(outcome.error_message, 200)}" if outcome.error_message else ""
         parts.append(f"failed with {shown(outcome.error)}{status}{message}")
     if outcome.finish_reason is not None:
-        parts.append(shown(outcome.finish_reason))
+        parts.append(f"finish reason {shown(outcome.finish_reason)}")
     if outcome.model is not None:
         parts.append(shown(outcome.model))
     if outcome.attempts is not None and outcome.attempts > 1:
