@@ -39,9 +39,16 @@ def arguments(tool: str, trace: Path, turns: int) -> dict[str, str | int]:
     return {"run": trace.name, "turn": turns} if tool == "explain" else {"run": trace.name}
 
 
+def listed(command: Sequence[str | Path]) -> Server:
+    """A server whose tools were listed, as every client does before the first question."""
+    server = Server(command)
+    server.ask("tools/list", {})
+    return server
+
+
 def cold(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) -> float:
     """Seconds of the first question to a fresh server."""
-    server = Server(command)
+    server = listed(command)
     try:
         return server.timed_call(f"ctxdiff_{tool}", asked)[0]
     finally:
@@ -50,7 +57,7 @@ def cold(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) 
 
 def warm(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) -> float:
     """Median seconds of a repeated question."""
-    server = Server(command)
+    server = listed(command)
     try:
         server.timed_call(f"ctxdiff_{tool}", asked)
         return statistics.median(server.timed_call(f"ctxdiff_{tool}", asked)[0] for _ in range(5))
