@@ -49,10 +49,24 @@ def read_answer(exchange: Exchange, fold: Fold) -> Answer:
         body = {}
     brought = exchange.error
     if brought is None:
-        return Answer(body, told)
+        return Answer(body, told or (None if body else _unreadable(exchange)))
     message = told.message if told and brought.message is None else brought.message
     status = exchange.status if brought.status is None else brought.status
     return Answer(body, replace(brought, message=message, status=status))
+
+
+def _unreadable(exchange: Exchange) -> CallError | None:
+    """The error of an answer that came whole and is no JSON: a gateway's page, as a rule."""
+    start = _start_of(exchange.response or b"")
+    # An encoding that we cannot undo says nothing of the answer, nor does a stream that was let go.
+    partial = exchange.is_event_stream or {"content_encoding", "stream"} & exchange.metadata.keys()
+    if start is None or partial:
+        return None
+    try:
+        json.loads(exchange.response or b"")
+    except (ValueError, RecursionError):
+        return CallError("UnreadableAnswer", f"the answer is no JSON: {start}", exchange.status)
+    return None
 
 
 def error_message(body: Json) -> str | None:

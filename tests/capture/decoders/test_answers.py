@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from ctxdiff_capture.hashing import canonical_json
 from ctxdiff_capture.model import CallError
 
@@ -150,3 +151,16 @@ def test_an_error_inside_a_stream_is_the_error_of_the_call(decoded):
 def test_a_stream_that_was_refused_with_json_is_read_as_json(decoded):
     call = decoded(REQUEST, {"error": {"message": "slow"}}, is_event_stream=True, status=429)
     assert call.error == CallError("RateLimitError", "slow", 429)
+
+
+def test_an_answer_that_is_no_json_is_an_error_of_the_call(decoded):
+    call = decoded(REQUEST, b"<html>Bad gateway</html>", status=200)
+    assert call.error == CallError(
+        "UnreadableAnswer", "the answer is no JSON: <html>Bad gateway</html>", 200
+    )
+    assert (call.outputs, call.usage) == ((), None)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b" ", b"[]"])
+def test_an_answer_that_says_nothing_is_no_error(decoded, body):
+    assert decoded(REQUEST, body).error is None
