@@ -9,6 +9,7 @@ from ctxdiff_analyzers.detectors import DETECTORS
 from ctxdiff_analyzers.detectors.scene import Scene
 from ctxdiff_analyzers.diff import TurnDiff, turn_diff
 from ctxdiff_analyzers.findings import Code, Finding, Severity
+from ctxdiff_analyzers.lineage import predecessor
 from ctxdiff_analyzers.matching import Matching, matching
 from ctxdiff_analyzers.prefix import prefix_break
 from ctxdiff_analyzers.timeline import Timeline, Turn
@@ -42,7 +43,7 @@ class Explanation:
     agent: str | None
     tokens: TurnTokens
     previous: int | None
-    """The same agent's turn before this one; None for its first."""
+    """The same agent's turn that this one goes on from; None for its first."""
     diff: TurnDiff | None
     """From `previous` to this turn; None for the agent's first."""
     window: Fill | None
@@ -72,7 +73,7 @@ def explain(
         raise ValueError(f"turn {seq!r} is not of agent {agent!r}")
     mine = timeline.of_agent(turn.agent)
     tokens = turn_tokens(mine, turn)
-    previous = mine.previous(seq)
+    previous = predecessor(mine, turn)
     billed = tokens.usage.prompt_tokens
     used = tokens.total_tokens if billed is None else billed
     fill = None if window is None else window_fill(used, window)

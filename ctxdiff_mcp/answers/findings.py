@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ctxdiff_analyzers.findings import Certainty, Code, Finding, NextCall, Severity
+from ctxdiff_analyzers.lineage import predecessor
 from ctxdiff_capture.model import CallHead, Decision
 
 from ctxdiff_mcp.answers.open_run import OpenRun
@@ -116,7 +117,8 @@ def _origins(run: OpenRun, finding: Finding) -> tuple[Captured, ...]:
     """The blocks of the evidence, and what the turn's and the previous turn's calls say."""
     shown = [run.stored_hash(block) for block in run.blocks(finding.evidence.content_hashes)]
     texts = [run.text(digest) for digest in shown]
-    this, earlier = run.timeline.turn(finding.turn), run.timeline.previous(finding.turn)
+    this = run.timeline.turn(finding.turn)
+    earlier = None if this is None else predecessor(run.timeline, this)
     since = None if finding.since is None else run.timeline.turn(finding.since)
     for turn in (this, earlier, since):
         if turn is not None:
