@@ -119,8 +119,8 @@ def _part(maker: BlockMaker, role: str, part: Json, path: str) -> Placement:
     if text is not None:
         return maker.part(role, text, path)
     spelled = sdk_spelling(part)
-    joined = (spelled.get(key) for key in ("function_call", "function_response"))
-    found = (id_of(holder, "id") for holder in joined if holder) if spelled else ()
+    joined = ("function_call", "function_response") if isinstance(spelled, Mapping) else ()
+    found = (id_of(spelled.get(key), "id") for key in joined)
     return maker.part(role, spelled, path, next((known for known in found if known), None))
 
 

@@ -10,7 +10,7 @@ from ctxdiff_capture.decoders.addressed_model import addressed_model
 from ctxdiff_capture.decoders.gemini_spelling import sdk_spelling
 from ctxdiff_capture.hashing import canonical_json, digest_of
 from ctxdiff_capture.model import Attempt, Block, Call, CallError, Placement
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 SURFACE = "gemini.generate_content"
@@ -262,6 +262,7 @@ JSON = st.recursive(
 )
 
 
+@example({"contents": {"role": None, "parts": 1}}, [], False, 0)
 @given(JSON, st.lists(JSON, max_size=4), st.booleans(), st.integers(0, 300))
 def test_no_shape_of_request_or_stream_raises(decoded, request, events, is_sse, cut):
     data = json.dumps(request).encode()
