@@ -18,7 +18,14 @@ from hypothesis import HealthCheck, settings
 GOLDEN = Path(__file__).parent / "golden"
 
 # A busy machine is no fault of the code, so no example is timed.
-settings.register_profile("ctxdiff", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# CI tries the same examples every time, so that its verdict is about the change; elsewhere each
+# run tries others.
+settings.register_profile(
+    "ctxdiff",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("ctxdiff")
 
 
