@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ctxdiff_capture.errors import (
     EmptyTrace,
@@ -44,6 +44,10 @@ REASONS: tuple[tuple[type[StoreError], str], ...] = (
     (TraceNotFound, "gone"),
     (NotATrace, "not_a_trace"),
 )
+
+
+_Key: TypeAlias = tuple[Path, str, tuple[int, ...] | None]
+"""Of an open run: its file, its session, and its turns where it has not all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Source:
         self.root = root
         self._lock = threading.RLock()
         self._sessions: dict[Path, tuple[Identity, Sequence[Session] | str]] = {}
-        self._open: OrderedDict[tuple[Path, str], tuple[Identity, OpenRun]] = OrderedDict()
+        self._open: OrderedDict[_Key, tuple[Identity, OpenRun]] = OrderedDict()
         self._handles: dict[tuple[str, str], int] = {}
 
     def listing(self) -> Listing:
@@ -127,7 +131,7 @@ class Source:
         Args:
             run: as listed.
             only: the turns that the question is about: a run that is not open yet then has just
-                these, and is not kept. None is all.
+                these. None is all.
 
         Raises:
             StoreError: the file went away or cannot be read.
@@ -136,20 +140,20 @@ class Source:
 
         from ctxdiff_mcp.answers.open_run import OpenRun  # noqa: PLC0415  likewise
 
-        key = (run.file.path, run.session.id)
+        whole: _Key = (run.file.path, run.session.id, None)
+        key = whole if only is None else (*whole[:2], tuple(only))
         with self._lock:
-            kept = self._open.get(key)
-            if kept is not None and kept[0] == run.file.identity:
-                self._open.move_to_end(key)
-                return kept[1]
+            for known in (whole, key):
+                kept = self._open.get(known)
+                if kept is not None and kept[0] == run.file.identity:
+                    self._open.move_to_end(known)
+                    return kept[1]
             reader = open_reader(run.file.path)
             try:
                 opened = OpenRun(run.ref, reader, reader.load(run.session.id, only))
             except BaseException:
                 reader.close()
                 raise
-            if only is not None:
-                return opened
             self._open[key] = (run.file.identity, opened)
             while len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)
