@@ -12,6 +12,7 @@ import resource
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,9 +41,13 @@ def arguments(tool: str, trace: Path, turns: int) -> dict[str, str | int]:
 
 
 def listed(command: Sequence[str | Path]) -> Server:
-    """A server whose tools were listed, as every client does before the first question."""
+    """A server whose tools were listed, as every client does, and that has come to rest.
+
+    In life a person's first question comes later still.
+    """
     server = Server(command)
     server.ask("tools/list", {})
+    time.sleep(1.5)
     return server
 
 
