@@ -9,10 +9,10 @@ from itertools import islice
 from ctxdiff_analyzers.align import in_order
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.counts import total_tokens
-from ctxdiff_analyzers.detectors.edits import edit
+from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.evictions import Eviction, evictions
-from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
+from ctxdiff_analyzers.findings import Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker
 
 THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
@@ -91,24 +91,11 @@ def edits(scene: Scene) -> Iterator[Finding]:
     """Messages of the previous turn that are there with other content."""
     said = ((i, j) for i, j in scene.matching.edited if is_conversation(scene.new_block(j)))
     for i, j in islice(said, EDITS_TOLD):
-        old, new = scene.old_block(i), scene.new_block(j)
-        found = edit(scene.text(old), scene.text(new))
-        form_only = found.cause in ("whitespace_only_change", "unicode_form_changed")
-        tokens, method = tokens_of([new])
-        yield scene.finding(
-            "context_edited",
-            "low" if form_only else "medium",
-            cause=found.cause if form_only else None,
-            evidence=Evidence(
-                content_hashes=(old.content_hash, new.content_hash),
-                positions=(scene.turn.positions[j],),
-                first_difference=found.first_difference,
-                excerpts=(found.old, found.new),
-            ),
-            tokens=tokens,
-            tokens_method=method,
-            next=scene.to_diff(),
-        )
+        found = edit(scene.text(scene.old_block(i)), scene.text(scene.new_block(j)))
+        form_only = found.cause in FORM_ONLY
+        severity: Severity = "low" if form_only else "medium"
+        cause = found.cause if form_only else None
+        yield scene.edited("context_edited", severity, i, j, found=found, cause=cause)
 
 
 def moves(scene: Scene) -> Iterator[Finding]:

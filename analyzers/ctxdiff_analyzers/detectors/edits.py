@@ -16,6 +16,8 @@ EditCause: TypeAlias = Literal[
     "volatile_value",
     "section_appended",
 ]
+FORM_ONLY = frozenset(("whitespace_only_change", "unicode_form_changed"))
+"""Causes that leave every word as it was."""
 ID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{9,}|\b(?=\w*\d)[0-9a-zA-Z]*[a-zA-Z]\w{10,}\b")
 VALUE = re.compile(r"[\d\s:.,/+\-TZ%$€]*\d[\d\s:.,/+\-TZ%$€]*|[A-Z][a-z]{2,8}")
 """Numbers, times and dates; names of days and months."""

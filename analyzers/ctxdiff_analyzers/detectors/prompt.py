@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxdiff_analyzers.align import in_order
-from ctxdiff_analyzers.detectors.edits import edit
+from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.detectors.scene import Scene, is_prompt, tokens_of
 from ctxdiff_analyzers.findings import Evidence, Finding, Severity
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.schemas import names_in
 from ctxdiff_analyzers.timeline import Turn
-
-FORM_ONLY = frozenset(("whitespace_only_change", "unicode_form_changed"))
 
 
 def system(scene: Scene) -> Iterator[Finding]:
@@ -113,24 +111,10 @@ def tool_order(scene: Scene) -> Iterator[Finding]:
 
 
 def _edited(scene: Scene, i: int, j: int) -> Finding:
-    old, new = scene.old_block(i), scene.new_block(j)
-    found = edit(scene.text(old), scene.text(new))
+    found = edit(scene.text(scene.old_block(i)), scene.text(scene.new_block(j)))
     volatile = found.cause in ("volatile_value", "session_id_in_prefix")
-    tokens, method = tokens_of([new])
-    return scene.finding(
-        "system_changed",
-        "low" if volatile or found.cause in FORM_ONLY else "medium",
-        cause=found.cause,
-        evidence=Evidence(
-            content_hashes=(old.content_hash, new.content_hash),
-            positions=(scene.turn.positions[j],),
-            first_difference=found.first_difference,
-            excerpts=(found.old, found.new),
-        ),
-        tokens=tokens,
-        tokens_method=method,
-        next=scene.to_diff(),
-    )
+    severity: Severity = "low" if volatile or found.cause in FORM_ONLY else "medium"
+    return scene.edited("system_changed", severity, i, j, found=found, cause=found.cause)
 
 
 def _is_system(scene: Scene, turn: Turn, index: int) -> bool:

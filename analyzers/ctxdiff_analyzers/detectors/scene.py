@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.counts import EXACT
+from ctxdiff_analyzers.detectors.edits import Edit
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.matching import Matching
 from ctxdiff_analyzers.prefix import Break
@@ -102,6 +103,27 @@ class Scene:
             "next": self.to_diff(),
         }
         return self.finding(code, severity, **(told | fields))
+
+    def edited(
+        self, code: Any, severity: Any, i: int, j: int, *, found: Edit, cause: str | None
+    ) -> Finding:
+        """A `finding` about the old block at `i` that became the new one at `j`."""
+        old, new = self.old_block(i), self.new_block(j)
+        tokens, method = tokens_of([new])
+        return self.finding(
+            code,
+            severity,
+            cause=cause,
+            evidence=Evidence(
+                content_hashes=(old.content_hash, new.content_hash),
+                positions=(self.turn.positions[j],),
+                first_difference=found.first_difference,
+                excerpts=(found.old, found.new),
+            ),
+            tokens=tokens,
+            tokens_method=method,
+            next=self.to_diff(),
+        )
 
 
 Detector: TypeAlias = Callable[[Scene], Iterable[Finding]]
