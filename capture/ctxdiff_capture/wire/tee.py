@@ -60,6 +60,19 @@ class _Kept:
         with host_never_sees("note the end of a stream"):
             self._sink.ended(self._flight, ending, error)
 
+    def _passed_on(self, source: Iterator[bytes]) -> Iterator[bytes]:
+        while True:
+            try:
+                chunk = next(source)
+            except StopIteration:
+                self._end("whole")
+                return
+            except BaseException as error:
+                self._end("failed", error)
+                raise
+            self._keep(chunk)
+            yield chunk
+
     def __getattr__(self, name: str) -> Any:
         if name == "_stream":  # not yet there: __init__ failed
             raise AttributeError(name)
@@ -72,18 +85,7 @@ class _Kept:
 
 class _Tee(_Kept):
     def __iter__(self) -> Iterator[bytes]:
-        source = iter(self._stream)
-        while True:
-            try:
-                chunk = next(source)
-            except StopIteration:
-                self._end("whole")
-                return
-            except BaseException as error:
-                self._end("failed", error)
-                raise
-            self._keep(chunk)
-            yield chunk
+        yield from self._passed_on(iter(self._stream))
 
     def close(self) -> None:
         try:
@@ -148,18 +150,7 @@ class RawTee(_Kept):
         """As the raw stream gives its chunks."""
         # Decoded here or not, as the host wishes.
         self._flight.is_decoded = bool(options.get("decode_content"))
-        source = iter(self._stream.stream(*args, **options))
-        while True:
-            try:
-                chunk = next(source)
-            except StopIteration:
-                self._end("whole")
-                return
-            except BaseException as error:
-                self._end("failed", error)
-                raise
-            self._keep(chunk)
-            yield chunk
+        yield from self._passed_on(iter(self._stream.stream(*args, **options)))
 
     def __iter__(self) -> Iterator[bytes]:
         return self.stream()
