@@ -7,14 +7,37 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
-from ctxdiff_capture.model import BlockHead, CallHead, Usage
+from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Usage
 
 TextOf = Callable[[str], str]
 """Content hash to text. Raises KeyError for a block that the timeline does not hold."""
 Fact = TypeVar("Fact")
+
+
+class Records(Protocol):
+    """What is stored of a call beyond its head and blocks, read when a question needs it."""
+
+    def detail(self, call_id: str) -> CallDetail:
+        """Markers, tool call ids, paths and metadata; empty where nothing was kept."""
+
+    def request(self, call_id: str) -> bytes | None:
+        """The request body, byte for byte; None where it was not kept."""
+
+
+class NoRecords:
+    """The records of a timeline that has none: files of ctxdiff, turns made by hand."""
+
+    def detail(self, call_id: str) -> CallDetail:
+        """Nothing."""
+        del call_id
+        return CallDetail()
+
+    def request(self, call_id: str) -> None:
+        """Nothing."""
+        del call_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +76,7 @@ class Timeline:
     text_of: TextOf
     has_outputs: bool = False
     """True when answers were recorded, so that an empty list means an empty answer."""
+    records: Records = field(default_factory=NoRecords, compare=False)
     _seen: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out about this selection of turns, by question."""
     _facts: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -107,6 +131,14 @@ class Timeline:
         found: Fact = self._facts[question]
         return found
 
+    def detail(self, turn: Turn) -> CallDetail:
+        """What is stored of the call beyond its head and blocks, read once."""
+        return self.known(f"detail {turn.call.id}", lambda: self.records.detail(turn.call.id))
+
+    def request(self, turn: Turn) -> bytes | None:
+        """The call's request body, byte for byte; None where it was not kept. Not remembered."""
+        return self.records.request(turn.call.id)
+
     def fact(self, question: str, block: int, answer: Callable[[str], Fact]) -> Fact:
         """`answer(text of the block)`, worked out once per block of the session."""
         key = (question, block)
@@ -124,9 +156,7 @@ class Timeline:
         return {agent: self._selection(tuple(mine)) for agent, mine in turns.items()}
 
     def _selection(self, turns: tuple[Turn, ...]) -> Timeline:
-        return Timeline(
-            turns, self.blocks, self.label_table, self.text_of, self.has_outputs, self._facts
-        )
+        return replace(self, turns=turns)
 
 
 def _met(blocks: Collection[int], turns: Iterable[Turn]) -> dict[int, int]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_capture.decoders.usage import usage_of
+from ctxdiff_capture.errors import NotATrace
 from ctxdiff_capture.model import (
     CallDetail,
     Decision,
@@ -62,7 +63,12 @@ class OpenRun:
             for at, call in enumerate(recording.calls)
         )
         return Timeline(
-            turns, recording.blocks, recording.label_table, self.text, recording.has_outputs
+            turns,
+            recording.blocks,
+            recording.label_table,
+            self.text,
+            recording.has_outputs,
+            self,
         )
 
     @cached_property
@@ -158,6 +164,13 @@ class OpenRun:
     def detail(self, call_id: str) -> CallDetail:
         """What is stored about one call beyond its head and blocks."""
         return self._ask(lambda reader: reader.detail(call_id))
+
+    def request(self, call_id: str) -> bytes | None:
+        """The call's request body, byte for byte; None where it was not kept, or is damaged."""
+        try:
+            return self._ask(lambda reader: reader.request(call_id))
+        except NotATrace:
+            return None
 
     def output_placements(self, call_id: str) -> Sequence[Placement]:
         """A call's output blocks with texts."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from ctxdiff_capture.model import BlockHead, CallHead, Decision, Recording
+from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Decision, Recording
 from ctxdiff_capture.store.base import TraceReader
 
 from ctxdiff_mcp.answers.buckets import bucketed
@@ -117,6 +117,15 @@ class _NoTexts:
     def texts(self, content_hashes: Iterable[str]) -> dict[str, str]:
         """Texts of one length that are equal where the hashes are, and otherwise unlike."""
         return {one: hashlib.sha256(one.encode()).hexdigest() for one in content_hashes}
+
+    def detail(self, call_id: str) -> CallDetail:
+        """Nothing: markers, paths and ids of a call are words too."""
+        del call_id
+        return CallDetail()
+
+    def request(self, call_id: str) -> None:
+        """None: a request is all words."""
+        del call_id
 
     def decisions(self, call_id: str) -> tuple[Decision, ...]:
         """None: a planner's decisions are words, and withheld like all others."""

@@ -14,7 +14,7 @@ import pytest
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_capture.decoders.usage import usage_of
 from ctxdiff_capture.hashing import digest_of
-from ctxdiff_capture.model import BlockHead, CallHead, Usage
+from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Usage
 
 LABELS = {"assistant": "history", "tool": "tool_output"}
 
@@ -44,7 +44,10 @@ class Spec:
 
 @dataclass
 class Builder:
-    """Collects blocks and turns; tokens of a block are its words unless given."""
+    """Collects blocks and turns; tokens of a block are its words unless given.
+
+    A call may bring `detail=CallDetail(...)` and `body=`: bytes, or what JSON can spell.
+    """
 
     has_outputs: bool = False
     turns: list[Turn] = field(default_factory=list)
@@ -53,6 +56,8 @@ class Builder:
     texts: dict[str, str] = field(default_factory=dict)
     labels: list[tuple[str, str]] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
+    details: dict[str, CallDetail] = field(default_factory=dict)
+    requests: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, *inputs: Spec, outputs: Any = (), usage: Any = None, **call: Any) -> Turn:
         seq = call.pop("seq", len(self.turns) + 1)
@@ -63,6 +68,11 @@ class Builder:
             "usage": usage,
         }
         positions = call.pop("positions", range(len(inputs)))
+        self.details[head["id"]] = call.pop("detail", CallDetail())
+        if (body := call.pop("body", None)) is not None:
+            self.requests[head["id"]] = (
+                body if isinstance(body, bytes) else json.dumps(body).encode()
+            )
         self.turns.append(
             Turn(
                 CallHead(**(head | call)),
@@ -80,7 +90,13 @@ class Builder:
             self.fetched.append(content_hash)
             return self.texts[content_hash]
 
-        return Timeline(tuple(self.turns), self.heads, self.labels, text_of, self.has_outputs)
+        return Timeline(tuple(self.turns), self.heads, self.labels, text_of, self.has_outputs, self)
+
+    def detail(self, call_id: str) -> CallDetail:
+        return self.details[call_id]
+
+    def request(self, call_id: str) -> bytes | None:
+        return self.requests.get(call_id)
 
     def _block(self, spec: Spec) -> int:
         digest = spec.content_hash
