@@ -51,13 +51,19 @@ class Evidence:
     positions: tuple[int, ...] = ()
     """Positions in the turn asked about; in the previous turn for what is gone."""
     first_difference: int | None = None
-    """Character offset of the first difference inside the block at `positions[0]`."""
+    """Character offset of the first difference inside the string at `path`, or without one
+    inside the block at `positions[0]`."""
     names: tuple[str, ...] = ()
     """Tools, labels, models, parameters or reasons concerned, in the record's words."""
     excerpts: tuple[str, ...] = ()
     """Short pieces of recorded text: what is gone, or old and new."""
     counts: tuple[tuple[str, int], ...] = ()
     """Named whole numbers: (`blocks`, 3), (`status`, 429)."""
+    path: str | None = None
+    """Where it stands in the request, or stood in the previous turn's: `system[0].text`."""
+    reusable: tuple[str, ...] = ()
+    """What of the previous turn's prefix the provider can still read: `tools`, `system`,
+    `system[0]`, `messages`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from ctxdiff_analyzers.lineage import predecessor
 from ctxdiff_capture.model import CallHead, Decision
 
 from ctxdiff_mcp.answers.open_run import OpenRun
+from ctxdiff_mcp.answers.places import place
 from ctxdiff_mcp.answers.refs import BlockRef
 from ctxdiff_mcp.gate.captured import Captured, Name
 
@@ -39,6 +40,10 @@ class FindingRow:
     names: tuple[Captured, ...]
     excerpts: tuple[Captured, ...]
     counts: tuple[tuple[str, int], ...]
+    path: str | None
+    """Place in the request in words of the protocol alone, see `answers.places`."""
+    reusable: tuple[str, ...]
+    """Places likewise: what the provider's cache can still read."""
     tokens: int | None
     tokens_method: Literal["exact", "estimate"] | None
     why: str | None
@@ -73,6 +78,8 @@ def _row(run: OpenRun, finding: Finding) -> FindingRow:
         names=tuple(Captured(name) for name in evidence.names),
         excerpts=tuple(Captured(text) for text in (*evidence.excerpts, *map(_quoted, decided))),
         counts=evidence.counts,
+        path=place(evidence.path),
+        reusable=tuple(filter(None, map(place, evidence.reusable))),
         tokens=finding.tokens,
         tokens_method=finding.tokens_method,
         why=finding.why,

@@ -70,6 +70,8 @@ def finding_json(finding: FindingRow, run: Mapping[str, Any]) -> dict[str, Any]:
             "names": finding.names,
             "excerpts": finding.excerpts,
             "counts": dict(finding.counts),
+            "path": finding.path,
+            "reusable": finding.reusable,
         },
         "tokens": finding.tokens,
         "tokens_method": finding.tokens_method,

@@ -96,8 +96,12 @@ def _evidence(finding: FindingRow) -> str:
     if finding.positions:
         positions = ", ".join(str(position) for position in finding.positions[:8])
         parts.append(f"at {positions}{', …' if len(finding.positions) > 8 else ''}")
+    if finding.path is not None:
+        parts.append(f"in {finding.path}")
     if finding.first_difference is not None:
         parts.append(f"first difference at character {finding.first_difference}")
+    if finding.reusable:
+        parts.append(f"still reusable: {', '.join(finding.reusable)}")
     parts += [f"{what}={count}" for what, count in finding.counts]
     return " · ".join(parts)
 

@@ -65,12 +65,16 @@ def _evidence(
     if row.positions:
         word = "positions" if len(row.positions) > 1 else "position"
         parts.append(f"{word} {ranges(sorted(set(row.positions)), 6)}")
+    if row.path is not None and not env.policy.hides_text:
+        parts.append(f"at {row.path}")
     if row.first_difference is not None and not env.policy.hides_text:
         parts.append(f"first difference at character {row.first_difference:,}")
     if row.names and not env.policy.hides_names:
         shown = [env.word(name, origins=origins) for name in row.names[: MOST_NAMES[detailed]]]
         rest = f" +{len(row.names) - len(shown)}" if len(row.names) > len(shown) else ""
         parts.append(f"about {' '.join(shown)}{rest}")
+    if row.reusable and not env.policy.hides_names:
+        parts.append(f"still reusable {' '.join(row.reusable)}")
     for name, count in row.counts:
         spelled = number(env, count) if name in TOKEN_COUNTS else f"{count:,}"
         parts.append(f"{name} {spelled}")
