@@ -180,6 +180,10 @@ class Usage:
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     """Part of the output that was reasoning."""
+    cache_write_5m_tokens: int | None = None
+    """Part of what was written that lives for five minutes; None when the provider does not say."""
+    cache_write_1h_tokens: int | None = None
+    """Part of what was written that lives for an hour; None when the provider does not say."""
 
 
 @dataclass(frozen=True, slots=True)

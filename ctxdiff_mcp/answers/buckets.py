@@ -64,4 +64,6 @@ def _rounded(value: Json) -> Json:
         return two_digits(value)
     if isinstance(value, float) and value.is_integer():
         return two_digits(int(value))
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
     return _usage(value) if isinstance(value, Mapping) else value

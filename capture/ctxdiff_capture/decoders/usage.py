@@ -45,6 +45,10 @@ _READ_INSIDE = (
 _THOUGHTS = ("thoughts_token_count", "thoughtsTokenCount")
 _DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
 _DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
+_LIFE_TIMES = {
+    "cache_write_5m_tokens": ("ephemeral_5m_input_tokens", "5m"),
+    "cache_write_1h_tokens": ("ephemeral_1h_input_tokens", "1h"),
+}
 _LARGEST = 2**53 - 1
 
 
@@ -67,6 +71,7 @@ def usage_of(raw: Json, provider: str | None = None, surface: str | None = None)
         output_tokens=_output(raw),
         reasoning_tokens=_first(_details(raw, _DETAILS_OUT), ("reasoning_tokens",))
         or _first(raw, (*_THOUGHTS, "reasoning_tokens")),
+        **_by_life_time(raw, write),
     )
 
 
@@ -104,11 +109,34 @@ def _cached(raw: Mapping[str, Json]) -> tuple[int | None, int | None]:
         write = _first(details, ("cache_write_tokens", "cache_creation_tokens"))
     if write is None:
         write = _first(raw, ("cache_write_tokens",))
-    by_life_time = raw.get("cache_creation")
-    if write is None and isinstance(by_life_time, Mapping):
-        written = [n for n in map(_count, by_life_time.values()) if n is not None]
-        write = sum(written) if written else None
+    if write is None and (written := _life_times(raw)):
+        write = sum(written.values())
     return read, write
+
+
+def _life_times(raw: Mapping[str, Json]) -> dict[str, int]:
+    """Tokens written to the cache by how long they live, in the provider's words."""
+    found: dict[str, int] = {}
+    if isinstance(by_key := raw.get("cache_creation"), Mapping):
+        for key, value in by_key.items():
+            if (counted := _count(value)) is not None:
+                found[key] = counted
+    elif isinstance(rows := raw.get("cacheDetails"), list):
+        for row in rows:
+            if isinstance(row, Mapping) and (counted := _count(row.get("inputTokens"))) is not None:
+                ttl = str(row.get("ttl"))
+                found[ttl] = found.get(ttl, 0) + counted
+    return found
+
+
+def _by_life_time(raw: Mapping[str, Json], write: int | None) -> dict[str, int]:
+    """The parts of what was written, where they are told and make up the whole."""
+    written = _life_times(raw)
+    if not written or sum(written.values()) != write:
+        return {}
+    return {
+        name: sum(written.get(word, 0) for word in words) for name, words in _LIFE_TIMES.items()
+    }
 
 
 def _output(raw: Mapping[str, Json]) -> int | None:

@@ -47,7 +47,7 @@ BEDROCK = {
     [
         (OPENAI, "openai", Usage(100, 64, None, 20, 8)),
         (RESPONSES, "openai", Usage(100, 64, 30, 20, 8)),
-        (ANTHROPIC, "anthropic", Usage(1012, 900, 100, 6, None)),
+        (ANTHROPIC, "anthropic", Usage(1012, 900, 100, 6, None, 60, 40)),
         (GEMINI, "gemini", Usage(100, 64, None, 7, 3)),
         (BEDROCK, "bedrock", Usage(24, 8, 2, 5, None)),
         ({"prompt_tokens": 21, "completion_tokens": 5}, "openai", Usage(21, output_tokens=5)),
@@ -77,7 +77,30 @@ def test_a_gateway_that_adds_the_cache_keys_of_another_provider_counts_them_in()
 
 def test_writes_by_life_time_are_summed_when_there_is_no_total():
     raw = {k: v for k, v in ANTHROPIC.items() if k != "cache_creation_input_tokens"}
-    assert usage_of(raw, "anthropic") == Usage(1012, 900, 100, 6)
+    assert usage_of(raw, "anthropic") == Usage(1012, 900, 100, 6, None, 60, 40)
+
+
+@pytest.mark.parametrize(
+    ("details", "five", "hour"),
+    [
+        ([{"ttl": "1h", "inputTokens": 30}, {"ttl": "5m", "inputTokens": 12}], 12, 30),
+        ([{"ttl": "5m", "inputTokens": 42}], 42, 0),
+        ([{"ttl": "5m", "inputTokens": 12}], None, None),  # does not make up the whole
+        ([{"ttl": "5m"}, "x", None], None, None),
+        ([], None, None),
+        ("5m", None, None),
+    ],
+)
+def test_bedrock_tells_writes_apart_by_life_time(details, five, hour):
+    raw = {"inputTokens": 1, "outputTokens": 2, "cacheWriteInputTokens": 42}
+    found = usage_of({**raw, "cacheDetails": details}, "bedrock")
+    assert (found.cache_write_5m_tokens, found.cache_write_1h_tokens) == (five, hour)
+
+
+def test_a_life_time_of_another_name_is_in_the_whole_and_in_neither_part():
+    raw = {"input_tokens": 1, "cache_creation": {"ephemeral_1d_input_tokens": 7}}
+    found = usage_of({**raw, "output_tokens": 1}, "anthropic")
+    assert found == Usage(8, None, 7, 1, None, 0, 0)
 
 
 @pytest.mark.parametrize(

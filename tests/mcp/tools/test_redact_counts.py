@@ -124,6 +124,17 @@ def test_every_shown_count_has_two_digits(
     )
 
 
+def test_counts_in_lists_are_rounded_too(new_trace: Callable[..., Path], turn: Any) -> None:
+    usage = {"cacheWriteInputTokens": 123, "cacheDetails": [{"ttl": "5m", "inputTokens": 123}]}
+    source = RedactedSource(new_trace(turn([], usage=usage)).parent, rounds_counts=True)
+    opened = source.open(source.listing().runs[0])
+    assert opened.recording.calls[0].usage == {
+        "cacheWriteInputTokens": 120,
+        "cacheDetails": [{"ttl": "5m", "inputTokens": 120}],
+    }
+    source.close()
+
+
 def test_rounding_outside_redact_mode_is_refused() -> None:
     with pytest.raises(ValueError, match="in redact mode only"):
         Policy("off", counts="bucket")
