@@ -184,6 +184,8 @@ class Usage:
     """Part of what was written that lives for five minutes; None when the provider does not say."""
     cache_write_1h_tokens: int | None = None
     """Part of what was written that lives for an hour; None when the provider does not say."""
+    tool_prompt_tokens: int | None = None
+    """Part of the prompt that tools of the provider put in during the call."""
 
 
 @dataclass(frozen=True, slots=True)

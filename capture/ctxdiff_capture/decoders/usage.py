@@ -43,6 +43,7 @@ _READ_INSIDE = (
     "cached_tokens",
 )
 _THOUGHTS = ("thoughts_token_count", "thoughtsTokenCount")
+_TOOL_PROMPT = ("tool_use_prompt_token_count", "toolUsePromptTokenCount")
 _DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
 _DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
 _LIFE_TIMES = {
@@ -71,6 +72,7 @@ def usage_of(raw: Json, provider: str | None = None, surface: str | None = None)
         output_tokens=_output(raw),
         reasoning_tokens=_first(_details(raw, _DETAILS_OUT), ("reasoning_tokens",))
         or _first(raw, (*_THOUGHTS, "reasoning_tokens")),
+        tool_prompt_tokens=_first(raw, _TOOL_PROMPT),
         **_by_life_time(raw, write),
     )
 
@@ -91,7 +93,9 @@ def _prompt(
 ) -> int | None:
     counted = _first(raw, _PROMPT)
     if not excludes_cache:
-        return counted
+        # Gemini alone counts what its own tools put in beside the prompt.
+        put_in = _first(raw, _TOOL_PROMPT) or 0
+        return counted if counted is None else counted + put_in
     parts = [part for part in (counted, read, write) if part is not None]
     return sum(parts) if parts else None
 

@@ -97,6 +97,13 @@ def test_bedrock_tells_writes_apart_by_life_time(details, five, hour):
     assert (found.cache_write_5m_tokens, found.cache_write_1h_tokens) == (five, hour)
 
 
+def test_what_tools_of_gemini_put_in_belongs_to_the_prompt():
+    raw = {**GEMINI, "toolUsePromptTokenCount": 50, "totalTokenCount": 157}
+    found = usage_of(raw, "gemini")
+    assert (found.prompt_tokens, found.tool_prompt_tokens) == (150, 50)
+    assert (found.prompt_tokens or 0) + (found.output_tokens or 0) == raw["totalTokenCount"]
+
+
 def test_a_life_time_of_another_name_is_in_the_whole_and_in_neither_part():
     raw = {"input_tokens": 1, "cache_creation": {"ephemeral_1d_input_tokens": 7}}
     found = usage_of({**raw, "output_tokens": 1}, "anthropic")
