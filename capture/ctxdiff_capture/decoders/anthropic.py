@@ -6,7 +6,8 @@ which ctxdiff records them; the provider's own cache prefix is tools, system, me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from ctxdiff_capture.decoders.addressed_model import with_model
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
@@ -17,7 +18,6 @@ from ctxdiff_capture.decoders.body import Body, read_body
 from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.markers import breakpoints
 from ctxdiff_capture.decoders.memory import Made, memory_of
-from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -44,20 +44,18 @@ def messages_call(
     memory = memory_of(count)
     known_for = f"anthropic.messages {exchange.provider}"
 
-    def made(kind: str, index: int, element: Element) -> Made:
-        path = f"/{kind}/{index}"
-        work = {"system": _system_entry, "tools": _tool, "messages": _message}[kind]
-        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
+    def of_list(kind: str, work: Callable[[BlockMaker, Json, str], Made]) -> Made:
+        return memory.of_list(known_for, kind, body.lists.get(kind, ()), partial(work, maker))
 
-    elements = [
-        made(kind, index, element)
-        for kind in ("system", "tools", "messages")
-        for index, element in enumerate(body.lists.get(kind, ()))
-    ]
     return call_of(
         exchange,
         body,
-        [*_system_text(maker, body), *elements],
+        [
+            *_system_text(maker, body),
+            of_list("system", _system_entry),
+            of_list("tools", _tool),
+            of_list("messages", _message),
+        ],
         answer,
         _outcome(maker, body, answer, exchange),
         seq=seq,

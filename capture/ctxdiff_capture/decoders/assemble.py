@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
+from itertools import chain
 
 from ctxdiff_capture.decoders.answer import Answer
 from ctxdiff_capture.decoders.blocks import tagged
@@ -40,7 +41,7 @@ def call_of(
 
     `content_keys` are the members of the body that became blocks and are no parameters.
     """
-    inputs = tagged([p for element in made for p in element.placements], exchange.tags)
+    inputs = tagged(tuple(chain.from_iterable(m.placements for m in made)), exchange.tags)
     params, has_secret = masked({k: v for k, v in body.fields.items() if k not in content_keys})
     reply = answer.body
     usage = reply.get("usage")

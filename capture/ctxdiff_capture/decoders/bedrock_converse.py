@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ctxdiff_capture.decoders.addressed_model import with_model
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
@@ -19,7 +20,6 @@ from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.eventstream import STARTS, stream_events
 from ctxdiff_capture.decoders.markers import Breakpoint
 from ctxdiff_capture.decoders.memory import Made, memory_of
-from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.hashing import canonical_json
 from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
@@ -49,23 +49,18 @@ def converse_call(
     memory = memory_of(count)
     known_for = f"bedrock.converse {exchange.provider}"
 
-    def made(kind: str, index: int, element: Element) -> Made:
-        path = f"/{kind}/{index}"
-        work = _system_entry if kind == "system" else _message
-        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
+    def of_list(kind: str, work: Callable[[BlockMaker, Json, str], Made]) -> Made:
+        return memory.of_list(known_for, kind, body.lists.get(kind, ()), partial(work, maker))
 
     config = body.fields.get("toolConfig")
     tools = memory.get(
         known_for, "/toolConfig", canonical_json(config), lambda: _tools(maker, config)
     )
 
-    def all_of(kind: str) -> list[Made]:
-        return [made(kind, index, e) for index, e in enumerate(body.lists.get(kind, ()))]
-
     return call_of(
         exchange,
         replace(body, fields={**body.fields, **_settings(body)}),
-        [*all_of("system"), tools, *all_of("messages")],
+        [of_list("system", _system_entry), tools, of_list("messages", _message)],
         answer,
         _outcome(maker, body, answer, exchange),
         seq=seq,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from json import JSONDecoder
 
 from ctxdiff_capture.decoders.seen import Element, ListRead, SeenLists
@@ -38,14 +37,15 @@ def read_body(data: bytes, list_keys: Collection[str], seen: SeenLists | None = 
     whole = (data,) if data else ()
     try:
         text = data.decode("utf-8")
-        fields, lists, cuts = _read_object(text, list_keys, seen or SeenLists())
+        cuts = _Cuts(text, data)
+        fields, lists = _read_object(text, list_keys, cuts, seen or SeenLists())
     except UnicodeDecodeError:
         return Body(whole, problem="the request body is not UTF-8")
     except (ValueError, IndexError):
         return Body(whole, problem="the request body is not a JSON object")
     except RecursionError:
         return Body(whole, problem="the request body is nested too deeply")
-    return Body(_pieces(text, data, cuts), fields, lists)
+    return Body(cuts.pieces(), fields, lists)
 
 
 def members(text: str) -> dict[str, Element]:
@@ -73,12 +73,42 @@ def members(text: str) -> dict[str, Element]:
     return found
 
 
+class _Cuts:
+    """The pieces of a body so far, and where the last one ends."""
+
+    def __init__(self, text: str, data: bytes) -> None:
+        self._text = text
+        self._data = data
+        self._is_ascii = len(text) == len(data)  # then characters are bytes
+        self._at = 0
+        self._pieces: list[bytes] = []
+
+    def cut(self, at: int) -> None:
+        """A piece ends at `at`."""
+        if at > self._at:
+            self._pieces.append(self.between(self._at, at))
+            self._at = at
+
+    def add(self, pieces: Sequence[bytes], at: int) -> None:
+        """These pieces come next, and end at `at`."""
+        self._pieces += pieces
+        self._at = at
+
+    def between(self, start: int, end: int) -> bytes:
+        """A part of the body."""
+        return self._data[start:end] if self._is_ascii else self._text[start:end].encode()
+
+    def pieces(self) -> tuple[bytes, ...]:
+        """All pieces of the body."""
+        self.cut(len(self._text))
+        return tuple(self._pieces)
+
+
 def _read_object(
-    text: str, list_keys: Collection[str], seen: SeenLists
-) -> tuple[dict[str, Json], dict[str, tuple[Element, ...]], list[int]]:
+    text: str, list_keys: Collection[str], cuts: _Cuts, seen: SeenLists
+) -> tuple[dict[str, Json], dict[str, tuple[Element, ...]]]:
     fields: dict[str, Json] = {}
     lists: dict[str, tuple[Element, ...]] = {}
-    cuts: list[int] = []
     at = _expect(text, 1 if text.startswith("\ufeff") else 0, "{")
     while text[at] != "}":
         if fields or lists:
@@ -95,15 +125,17 @@ def _read_object(
         at = _after_blank(text, at)
     if _after_blank(text, at + 1) != len(text):
         raise ValueError("text after the object")
-    return fields, lists, cuts
+    return fields, lists
 
 
 def _read_list(
-    text: str, start: int, cuts: list[int], seen: SeenLists
+    text: str, start: int, cuts: _Cuts, seen: SeenLists
 ) -> tuple[tuple[Element, ...], int]:
     """The elements of the list whose bracket opened before `start`, and where it ended."""
     found: list[Element] = []
     ends: list[int] = []
+    pieces: list[bytes] = []
+    known = 0
     cut = start
     at = _after_blank(text, start)
     while text[at] != "]":
@@ -112,15 +144,18 @@ def _read_list(
         value, end = _scan(text, at)
         found.append(Element(text[at:end], value))
         ends.append(end - start)
-        if len(found) == 1 and (known := seen.common(found[0].raw, text, start)):
-            found, ends = list(known.elements), list(known.ends)
+        # A piece begins where the one before ended: the separator goes with what follows it.
+        pieces.append(cuts.between(cut, end))
+        if len(found) == 2 and (alike := seen.common((found[0].raw, found[1].raw), text, start)):
+            known = len(alike.elements)
+            found, ends, pieces = list(alike.elements), list(alike.ends), list(alike.pieces)
             end = start + ends[-1]
         cut = end
         at = _after_blank(text, end)
     elements = tuple(found)
-    seen.remember(ListRead(text[start:cut], elements, ends))
-    # A piece begins where the one before ended, so that the separator goes with what follows it.
-    cuts += [start, *(start + end for end in ends)]
+    seen.remember(ListRead(text[start:cut], elements, ends, tuple(pieces)), known)
+    cuts.cut(start)
+    cuts.add(pieces, cut)
     return elements, at + 1
 
 
@@ -144,11 +179,3 @@ def _after_blank(text: str, at: int) -> int:
         return at
     match = _BLANK.match(text, at)
     return match.end() if match else at
-
-
-def _pieces(text: str, data: bytes, cuts: list[int]) -> tuple[bytes, ...]:
-    edges = [0, *cuts, len(text)]
-    spans = list(pairwise(edges))
-    if len(text) == len(data):  # ASCII: characters are bytes
-        return tuple(data[start:end] for start, end in spans if end > start)
-    return tuple(text[start:end].encode() for start, end in spans if end > start)

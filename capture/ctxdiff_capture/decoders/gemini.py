@@ -6,8 +6,9 @@ and nothing else is that text; any other is its JSON as the Python SDK spells it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ctxdiff_capture.decoders.addressed_model import with_model
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
@@ -18,7 +19,6 @@ from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.gemini_spelling import member, sdk_spelling, snake_case
 from ctxdiff_capture.decoders.gemini_stream import STARTS, chunks, folded
 from ctxdiff_capture.decoders.memory import Made, memory_of
-from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -40,21 +40,19 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     known_for = f"gemini.generate_content {exchange.provider}"
     body = with_model(read_body(exchange.request, _LISTS, memory.lists), exchange.url, "model")
 
-    def made(kind: str, index: int, element: Element) -> Made:
-        path = f"/{kind}/{index}"
-        work = _tool if kind == "tools" else _content
-        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
+    def of_list(kind: str, work: Callable[[BlockMaker, Json, str], Made]) -> Made:
+        return memory.of_list(known_for, kind, body.lists.get(kind, ()), partial(work, maker))
 
     answer = read_answer(exchange, _FOLD)
-    elements = [
-        made(kind, index, element)
-        for kind in ("tools", "contents")
-        for index, element in enumerate(body.lists.get(kind, ()))
-    ]
     return call_of(
         exchange,
         replace(body, fields=_params(body.fields)),
-        [Made(tuple(_instruction(maker, body))), *elements, *_lone_contents(maker, body)],
+        [
+            Made(tuple(_instruction(maker, body))),
+            of_list("tools", _tool),
+            of_list("contents", _content),
+            *_lone_contents(maker, body),
+        ],
         _in_common_form(answer),
         _outcome(maker, body, answer, exchange),
         seq=seq,

@@ -5,7 +5,8 @@ Blocks in order: tools, then each message: its content (parts one by one), then 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from ctxdiff_capture.decoders.answer import Answer, Fold, read_answer
 from ctxdiff_capture.decoders.assemble import Outcome, call_of, text_or_none
@@ -15,7 +16,6 @@ from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.markers import breakpoints
 from ctxdiff_capture.decoders.memory import Made, memory_of
 from ctxdiff_capture.decoders.openai_chat_stream import folded
-from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.model import Call, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -38,19 +38,13 @@ def chat_call(
     memory = memory_of(count)
     known_for = f"openai.chat {exchange.provider}"
 
-    def made(kind: str, index: int, element: Element) -> Made:
-        path = f"/{kind}/{index}"
-        work = _tool if kind == "tools" else _message
-        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
+    def of_list(kind: str, work: Callable[[BlockMaker, Json, str], Made]) -> Made:
+        return memory.of_list(known_for, kind, body.lists.get(kind, ()), partial(work, maker))
 
     return call_of(
         exchange,
         body,
-        [
-            made(kind, index, element)
-            for kind in ("tools", "messages")
-            for index, element in enumerate(body.lists.get(kind, ()))
-        ],
+        [of_list("tools", _tool), of_list("messages", _message)],
         answer,
         _outcome(maker, answer, exchange),
         seq=seq,

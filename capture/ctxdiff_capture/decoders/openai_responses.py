@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ctxdiff_capture.decoders.answer import LONGEST_MESSAGE, Answer, Fold, read_answer
 from ctxdiff_capture.decoders.assemble import Outcome, call_of, text_or_none
@@ -17,7 +18,6 @@ from ctxdiff_capture.decoders.errors_by_status import error_type
 from ctxdiff_capture.decoders.markers import breakpoints
 from ctxdiff_capture.decoders.memory import Made, memory_of
 from ctxdiff_capture.decoders.openai_responses_stream import folded
-from ctxdiff_capture.decoders.seen import Element
 from ctxdiff_capture.model import Call, CallError, Exchange, Json, Placement
 from ctxdiff_capture.tokens.counter import Counter
 
@@ -40,10 +40,9 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     known_for = f"openai.responses {exchange.provider}"
     body = read_body(exchange.request, _CONTENT, memory.lists)
 
-    def made(kind: str, index: int, element: Element) -> Made:
-        path = f"/{kind}/{index}"
-        work = _tool if kind == "tools" else _item
-        return memory.get(known_for, path, element.raw, lambda: work(maker, element.value, path))
+    def of_list(kind: str) -> Made:
+        work = partial(_tool if kind == "tools" else _item, maker)
+        return memory.of_list(known_for, kind, body.lists.get(kind, ()), work)
 
     answer = _with_failure(read_answer(exchange, _FOLD))
     outcome = _outcome(maker, answer, exchange)
@@ -51,14 +50,7 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     return call_of(
         exchange,
         body,
-        [
-            made_once
-            for kind in _KINDS
-            for made_once in (
-                *_text(maker, body, kind),
-                *(made(kind, i, element) for i, element in enumerate(body.lists.get(kind, ()))),
-            )
-        ],
+        [made for kind in _KINDS for made in (*_text(maker, body, kind), of_list(kind))],
         answer,
         replace(outcome, metadata={"hidden_context": hidden}) if hidden else outcome,
         seq=seq,

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from ctxdiff_capture.model import Json
 
-_LISTS = 8
+_LISTS = 32
 """Conversations and tool lists that are remembered; more agents than this take turns."""
 _LONGEST = 2_000_000
 """Characters of a list that is remembered."""
+_MOST_CHARACTERS = 4_000_000
+"""Characters of all lists that are remembered; each is held in four forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +33,35 @@ class ListRead:
     """From behind the bracket to the end of the last element."""
     elements: tuple[Element, ...]
     ends: Sequence[int]
+    pieces: tuple[bytes, ...]
+    """The bytes of `text`, cut behind each element: one object in all bodies that hold it."""
+
+    def first(self, count: int) -> ListRead:
+        """The list as if it ended behind that many elements, one or more."""
+        return ListRead(
+            self.text[: self.ends[count - 1]],
+            self.elements[:count],
+            self.ends[:count],
+            self.pieces[:count],
+        )
 
 
 class SeenLists:
-    """The lists read last, by their first element. Safe to share between threads."""
+    """The lists read last, by their first two elements. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._by_first: dict[str, ListRead] = {}
+        self._by_start: dict[tuple[str, str], ListRead] = {}
+        self._characters = 0
 
-    def common(self, first: str, text: str, at: int) -> ListRead | None:
+    def common(self, start: tuple[str, str], text: str, at: int) -> ListRead | None:
         """What a remembered list and the one at `at` begin with alike; None when that is nothing.
 
         Args:
-            first: the JSON of the list's first element.
+            start: the JSON of the list's first two elements.
             text: the body.
             at: index in `text` behind the list's bracket.
         """
-        seen = self._by_first.get(first)
+        seen = self._by_start.get(start)
         if seen is None:
             return None
         if text.startswith(seen.text, at):
@@ -58,17 +72,26 @@ class SeenLists:
             True,
             key=lambda index: not text.startswith(seen.text[: ends[index]], at),
         )
-        if alike == 0:
-            return None
-        return ListRead(seen.text[: ends[alike - 1]], seen.elements[:alike], ends[:alike])
+        return seen.first(alike) if alike else None
 
-    def remember(self, read: ListRead) -> None:
-        """Keep a list for the next body."""
+    def remember(self, read: ListRead, known: int) -> None:
+        """Keep a list for the next body; its first `known` elements came from here."""
+        elements = read.elements
         # A number might go on in the next body where it ends in this one; objects cannot.
-        is_safe = all(element.raw.endswith("}") for element in read.elements)
-        if not read.elements or not is_safe or len(read.text) > _LONGEST:
+        is_safe = all(element.raw.endswith("}") for element in elements[known:])
+        if len(elements) < 2 or not is_safe or len(read.text) > _LONGEST:
             return
-        self._by_first.pop(read.elements[0].raw, None)
-        self._by_first[read.elements[0].raw] = read
-        while len(self._by_first) > _LISTS:
-            self._by_first.pop(next(iter(self._by_first), ""), None)
+        self._forget((elements[0].raw, elements[1].raw))
+        self._by_start[elements[0].raw, elements[1].raw] = read
+        self._characters += len(read.text)
+        while len(self._by_start) > _LISTS or self._characters > _MOST_CHARACTERS:
+            oldest = next(iter(self._by_start), None)
+            if oldest is None:
+                self._characters = 0
+                return
+            self._forget(oldest)
+
+    def _forget(self, start: tuple[str, str]) -> None:
+        old = self._by_start.pop(start, None)
+        if old is not None:
+            self._characters -= len(old.text)
