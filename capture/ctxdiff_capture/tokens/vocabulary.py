@@ -7,6 +7,7 @@ import logging
 from binascii import a2b_base64
 from hashlib import sha256
 from importlib.resources import files
+from io import BytesIO
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -79,7 +80,7 @@ class Vocabulary:
 
 
 def load() -> tiktoken.Encoding:
-    """The encoding, read from the package.
+    """The encoding, read from the package. It counts and encodes; it cannot be pickled.
 
     Raises:
         OSError: the table is missing.
@@ -87,16 +88,24 @@ def load() -> tiktoken.Encoding:
     """
     import tiktoken  # noqa: PLC0415 - costs readers' start-up, and only counting needs it
 
+    ranks = _ranks()
+    encoding = tiktoken.Encoding(
+        "o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL
+    )
+    # tiktoken has copied the table and keeps ours only to be pickled: 25 MB that nobody reads.
+    ranks.clear()
+    return encoding
+
+
+def _ranks() -> dict[bytes, int]:
+    """The table. What it is read from is gone when tiktoken copies it, or both would be held."""
     packed = files("ctxdiff_capture.tokens").joinpath("o200k_base.tiktoken.gz").read_bytes()
     table = gzip.decompress(packed)
     if (digest := sha256(table).hexdigest()) != SHA256:
         raise ValueError(f"the vocabulary has SHA-256 {digest!r} and not {SHA256!r}")
-    # Each line is `base64 rank`, and the ranks of the published table count up from 0.
-    tokens = map(a2b_base64, table.split()[::2])
-    ranks = {token: rank for rank, token in enumerate(tokens)}
-    return tiktoken.Encoding(
-        "o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL
-    )
+    # Each line is `base64 rank`, and the ranks of the published table count up from 0. One line at
+    # a time: a list of them takes as much memory as the table.
+    return {a2b_base64(line.split()[0]): rank for rank, line in enumerate(BytesIO(table))}
 
 
 o200k = Vocabulary()
