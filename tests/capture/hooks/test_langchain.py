@@ -34,6 +34,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.outputs import ChatResult
+from langchain_core.runnables import RunnableConfig
 
 VECTORS = Path(__file__).parent.parent / "data" / "capture-vectors.json"
 Make = Callable[..., openai.OpenAI]
@@ -299,8 +300,9 @@ def test_nodes_of_a_real_graph_name_their_calls(
     graphs = pytest.importorskip("langgraph.graph", reason="LangGraph is optional")
 
     def node(name: str) -> Callable[[Any], Any]:
-        async def awaited(state: Any) -> Any:
-            return {"messages": [await model(name).ainvoke(state["messages"])]}
+        # Python 3.10 does not carry a task's context on: there a node passes its config itself.
+        async def awaited(state: Any, config: RunnableConfig) -> Any:
+            return {"messages": [await model(name).ainvoke(state["messages"], config)]}
 
         def called(state: Any) -> Any:
             return {"messages": [model(name).invoke(state["messages"])]}

@@ -250,7 +250,7 @@ def test_a_library_that_is_imported_later_is_recorded(
     provider: Any, tmp_path: Any, library: str
 ) -> None:
     if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed; it is no part of the development set")
+        pytest.skip(f"{library} is not installed")
     path = tmp_path / "run.ctrace"
     program = PROGRAM + FRAMEWORKS[library]
     done = subprocess.run(
