@@ -5,6 +5,7 @@
     │   ├── NotATrace           the file is something else, or damaged
     │   ├── UnsupportedVersion  written by a newer program
     │   ├── StoreBusy           another program holds the lock
+    │   ├── StoreFull           no room is left
     │   ├── EmptyTrace          no session in it
     │   └── TraceNotFound       no such file, session, turn, agent or block
     ├── SelectionError          several answers fit, or the selectors do not go together
@@ -47,6 +48,10 @@ class UnsupportedVersion(StoreError):
 
 class StoreBusy(StoreError):
     """Another program holds the lock on the file."""
+
+
+class StoreFull(StoreError):
+    """No room is left on the disk, or for a file of that size."""
 
 
 class EmptyTrace(StoreError, ValueError):

@@ -21,6 +21,7 @@ from ctxdiff_capture.model import Call, Exchange, Json
 from ctxdiff_capture.recorder import exits
 from ctxdiff_capture.recorder.redact import Redact, redacted
 from ctxdiff_capture.recorder.scope import Scope, name_of
+from ctxdiff_capture.recorder.under_way import UnderWay, Unfinished
 from ctxdiff_capture.recorder.writer import Writer
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session
@@ -32,6 +33,9 @@ from ctxdiff_capture.wire.exchange import address_of, exchange_of, iso_of
 from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
 
 Client = TypeVar("Client")
+
+BUSY_S = 0.2
+"""How long one of the store's six attempts waits for a lock; the writer tries again for longer."""
 
 _left_to_the_parent: list[Writer] = []
 """Writers inherited by fork. Their file handles are the parent's: they must never be closed."""
@@ -225,6 +229,9 @@ class Tracer(Hooks):
             if self._observers:
                 self._tell(flight, flight.invocation)
         self._in_flight[flight] = None
+        writer = self._writer
+        if writer is not None:
+            writer.expect()
         return True
 
     def ended(self, flight: Flight, ending: Ending, error: BaseException | None = None) -> None:
@@ -340,22 +347,33 @@ class Tracer(Hooks):
                 project=self._project,
                 provider=provider,
                 started_at=iso_of(self._clock.wall_ns()),
+                busy_seconds=BUSY_S,
             )
-            self._writer = Writer(opening, self._call_of, str(self._destination))
+            self._writer = Writer(
+                opening,
+                self._call_of,
+                str(self._destination),
+                under_way=UnderWay(self._in_flight, self._clock),
+                prepare=partial(self._count.count, "ready", provider, ""),
+            )
             self._writer.start()
             exits.remember(self)
 
     # What follows runs on the writer's thread.
 
-    def _call_of(self, job: Flight | _Submitted) -> Call:
+    def _call_of(self, job: Flight | Unfinished | _Submitted) -> Call:
         invocation = job.invocation
         assert invocation is not None
         if not invocation.call_id:
             invocation.call_id = uuid4().hex
-        exchange = exchange_of(job) if isinstance(job, Flight) else job.exchange
+        if isinstance(job, _Submitted):
+            exchange = job.exchange
+        else:
+            exchange = exchange_of(job.as_it_is if isinstance(job, Unfinished) else job)
         call = decode(exchange, seq=invocation.seq, call_id=invocation.call_id, count=self._count)
-        # A retry that follows lists these as its earlier attempts.
-        invocation.attempts = call.attempts
+        if not isinstance(job, Unfinished):
+            # A retry that follows lists these as its earlier attempts.
+            invocation.attempts = call.attempts
         if isinstance(job, _Submitted) and job.is_rebuilt:
             call = replace(call, request_pieces=None, request_digest=None)
         call = with_said(call, exchange, invocation.said, self._count)

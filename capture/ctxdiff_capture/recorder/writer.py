@@ -1,64 +1,49 @@
-"""The thread that decodes and stores, and the bounded queue before it."""
+"""The thread that decodes and stores."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any, Protocol
 
-from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.guard import host_never_sees, log
 from ctxdiff_capture.model import Call
+from ctxdiff_capture.recorder.inbox import MAX_BYTES, Inbox, Job
+from ctxdiff_capture.recorder.storing import Pair, Storing
 from ctxdiff_capture.store.base import SessionWriter
-from ctxdiff_capture.wire.flight import Invocation
-
-MAX_JOBS = 10_000
-MAX_BYTES = 256 * 2**20
-"""How much may wait for the thread; what comes beyond is dropped and counted."""
-
-BATCH_JOBS = 64
-BATCH_BYTES = 8 * 2**20
-"""How much is stored in one transaction."""
-
-KEEN_S = 2.0
-LOOK_EVERY_S = 0.005
-"""After a job the queue is looked at that often, for so long; then the thread sleeps on it."""
 
 PATIENCE_S = 30.0
 STALLED_S = 6.0
 """How long closing waits at most; and how long while nothing at all gets done."""
+FORK_PATIENCE_S = 0.5
+"""How long a fork waits for the thread to let go of locks."""
 
 
-class Job(Protocol):
-    """One sending that ended."""
+class UnderWay(Protocol):
+    """Tells what has not ended yet."""
 
-    @property
-    def invocation(self) -> Invocation | None:
-        """The call that it belongs to; never None here."""
+    def __call__(self) -> tuple[Sequence[Job], float | None]:
+        """Jobs that should be stored as they are now, each given out once.
 
-    @property
-    def size_bytes(self) -> int:
-        """What it holds in memory."""
+        And in how many seconds there will be more; None when that is not known.
+        """
 
 
-@dataclass(slots=True, eq=False)
-class _Waiter:
-    """Somebody who waits until everything queued before is stored."""
-
-    done: threading.Event
+def _nothing_under_way() -> tuple[Sequence[Job], float | None]:
+    return (), None
 
 
 class Writer:
-    """One session's way to the disk. Everything but `_run` is called by the host's threads.
+    """One session's way to the disk. The host's threads call everything above `_run`.
 
     Args:
-        open_session: opens the store; called once, first thing on the thread.
+        open_session: opens the store, on the thread; again when that failed for now.
         call_of: decodes a job, on the thread.
         name: what warnings call the trace.
+        under_way: what should be stored before it has ended, asked on the thread.
+        prepare: called on the thread when the first call leaves.
     """
 
     def __init__(
@@ -67,28 +52,25 @@ class Writer:
         call_of: Callable[[Any], Call],
         name: str,
         *,
-        max_jobs: int = MAX_JOBS,
+        under_way: UnderWay = _nothing_under_way,
+        prepare: Callable[[], object] = lambda: None,
         max_bytes: int = MAX_BYTES,
         patience_s: float = PATIENCE_S,
         stalled_s: float = STALLED_S,
     ) -> None:
-        self._open_session = open_session
         self._call_of = call_of
         self._name = name
-        self._max_jobs = max_jobs
-        self._max_bytes = max_bytes
+        self._under_way = under_way
+        self._prepare = prepare
         self._patience_s = patience_s
         self._stalled_s = stalled_s
-        # SimpleQueue may be put to while garbage is collected inside its own `put`; other locks
-        # would deadlock there.
-        self._queue: SimpleQueue[Job | _Waiter | None] = SimpleQueue()
-        self._waiting_bytes = 0
-        self._steps = 0
-        self._lost: dict[str, int] = {}
-        self._lost_in_all = 0
-        self._closing = False
+        self._inbox = Inbox(max_bytes)
+        self._storing = Storing(open_session, name)
+        self._decoded_count = 0
+        self._is_expected = False
         self._at_work = threading.Lock()
-        self._is_paused = False
+        self._forking: set[int] = set()
+        self._held_for: int | None = None
         self._thread = threading.Thread(target=self._run, name="ctxdiff-writer", daemon=True)
 
     @property
@@ -100,27 +82,15 @@ class Writer:
         """Start the thread. It opens the store even if no call ever comes."""
         self._thread.start()
 
+    def expect(self) -> None:
+        """A call leaves: what it will need can be made ready meanwhile. Never blocks."""
+        self._is_expected = True
+        self._inbox.rouse()
+
     def put(self, job: Job) -> None:
         """Queue a job, or count it as lost when too much is waiting. Never blocks."""
-        if self._queue.qsize() >= self._max_jobs or self._waiting_bytes > self._max_bytes:
-            self.lose("calls came faster than they could be stored")
-            return
-        # Unlocked sums may drift under threads; `_take` sets them right whenever it has caught up.
-        self._waiting_bytes += job.size_bytes
-        self._queue.put(job)
-
-    def lose(self, reason: str, count: int = 1) -> None:
-        """Count calls that will not be in the trace; the first one is reported at once."""
-        is_first = not self._lost_in_all
-        self._lost_in_all += count
-        self._lost[reason] = self._lost.get(reason, 0) + count
-        if is_first:
-            log.warning(
-                "ctxdiff could not record a call in %s (%s); your program is unaffected."
-                " Further losses are counted and reported at the end",
-                self._name,
-                reason,
-            )
+        if not self._inbox.put(job):
+            self._storing.losses.add("calls came faster than they could be stored")
 
     def flush(self) -> bool:
         """Wait until what was queued before is stored. False when it was given up.
@@ -128,32 +98,38 @@ class Writer:
         Bounded: at most `patience_s`, and `stalled_s` without any progress.
         """
         done = threading.Event()
-        self._queue.put(_Waiter(done))
+        self._inbox.when_done(done)
         return self._wait(done.wait)
 
     def close(self) -> None:
         """Store what is queued, close the session and stop. Bounded like `flush`."""
-        if self._closing:
+        if self._storing.closing.is_set():
             return
-        self._closing = True
-        self._queue.put(None)
+        self._storing.closing.set()
+        self._inbox.end()
         stopped = self._wait(self._joined)
-        unstored = self._queue.qsize()
+        unstored = len(self._inbox) + self._storing.held
         if not stopped or unstored:
             log.warning(
                 "ctxdiff gave up waiting for %s; about %d calls are not in it", self._name, unstored
             )
-        if self._lost_in_all:
-            log.warning("ctxdiff: %d calls are not in %s", self._lost_in_all, self._name)
+        self._storing.losses.tell_sum()
 
     def pause(self) -> None:
         """Wait until the thread holds no lock of anybody's, and keep it so. Bounded."""
-        self._is_paused = self._at_work.acquire(timeout=self._stalled_s)
+        me = threading.get_ident()
+        if me == self._thread.ident:
+            return  # a redaction hook forks: nobody else can wait for it
+        self._forking.add(me)
+        if self._at_work.acquire(timeout=FORK_PATIENCE_S):
+            self._held_for = me
 
     def resume(self) -> None:
         """Let the thread work again."""
-        if self._is_paused:
-            self._is_paused = False
+        me = threading.get_ident()
+        self._forking.discard(me)
+        if self._held_for == me:
+            self._held_for = None
             self._at_work.release()
 
     def _joined(self, seconds: float) -> bool:
@@ -162,129 +138,70 @@ class Writer:
 
     def _wait(self, wait: Callable[[float], bool]) -> bool:
         begun = stirred = monotonic()
-        seen = self._steps
+        seen = self._steps()
         while not wait(0.05):
             now = monotonic()
-            if self._steps != seen:
-                seen, stirred = self._steps, now
+            if (steps := self._steps()) != seen:
+                seen, stirred = steps, now
             if not self._thread.is_alive():
                 return wait(0)
             if now - begun > self._patience_s or now - stirred > self._stalled_s:
                 return False
         return True
 
+    def _steps(self) -> int:
+        return self._decoded_count + self._storing.steps
+
     # What follows runs on the thread.
 
     def _run(self) -> None:
-        with self._at_work:
-            session = self._opened()
-        is_last = False
+        self._storing.open(self._working)
+        is_last = is_prepared = False
+        seconds: float | None = None
         while not is_last:
-            jobs, waiting, is_last = self._take()
-            with self._at_work:
-                self._handle(session, jobs)
-            for event in waiting:
+            batch = self._inbox.take(seconds)
+            if self._is_expected and not is_prepared:
+                is_prepared = True
+                with host_never_sees("get ready for a call"), self._working():
+                    self._prepare()
+            self._storing.store(self._decoded(batch.jobs), self._working)
+            for event in batch.waiting:
                 event.set()
-        if session is not None:
-            with self._at_work, host_never_sees("close the trace"):
-                session.close()
+            is_last = batch.is_last
+            seconds = None if is_last else self._store_what_is_under_way()
+        with self._working():
+            self._storing.close()
 
-    def _handle(self, session: SessionWriter | None, jobs: list[Job]) -> None:
-        if session is None:
-            # That nothing is recorded has been said when the trace could not be opened.
-            self._steps += len(jobs)
-            return
-        calls = [
-            (job.invocation, call)
-            for job in jobs
-            if (call := self._decoded(job)) and job.invocation
-        ]
-        self._store(session, calls)
-        self._note_losses(session)
+    def _store_what_is_under_way(self) -> float | None:
+        """Store calls that take long, so that a sudden end leaves what was asked.
 
-    def _opened(self) -> SessionWriter | None:
-        with host_never_sees("open the trace"):
-            try:
-                return self._open_session()
-            except (StoreError, OSError) as problem:
-                log.warning("ctxdiff records nothing in %s: %s", self._name, problem)
-        return None
-
-    def _take(self) -> tuple[list[Job], list[threading.Event], bool]:
-        """Jobs for one transaction, who waits for them, and whether they are the last."""
-        jobs: list[Job] = []
-        waiting: list[threading.Event] = []
-        size = 0
-        is_last = False
-        item = self._next()
-        while True:
-            if item is None:
-                is_last = True
-            elif isinstance(item, _Waiter):
-                waiting.append(item.done)
-            else:
-                jobs.append(item)
-                size += item.size_bytes
-                self._waiting_bytes -= item.size_bytes
-            if not is_last and (len(jobs) >= BATCH_JOBS or size >= BATCH_BYTES):
-                return jobs, waiting, False
-            try:
-                item = self._queue.get_nowait()
-            except Empty:
-                self._waiting_bytes = 0
-                return jobs, waiting, is_last
-
-    def _next(self) -> Job | _Waiter | None:
-        """The next item. For a while it is looked for now and then, which spares the host.
-
-        Putting to a queue costs several times more when a thread must be woken for it.
+        Returns:
+            When there will be more, in seconds.
         """
-        until = monotonic() + KEEN_S
-        while monotonic() < until:
-            with suppress(Empty):
-                return self._queue.get_nowait()
-            sleep(LOOK_EVERY_S)
-        return self._queue.get()
+        seconds: float | None = None
+        with host_never_sees("look what is under way"):
+            jobs, seconds = self._under_way()
+            for job in jobs:
+                self._storing.store_early(self._decoded([job], may_fail=True), self._working)
+        return seconds
 
-    def _decoded(self, job: Job) -> Call | None:
-        self._steps += 1
-        call: Call | None = None
-        with host_never_sees("decode a call"):
-            call = self._call_of(job)
-        if call is None:
-            self.lose("its bytes could not be decoded")
-        return call
+    def _decoded(self, jobs: Sequence[Job], *, may_fail: bool = False) -> list[Pair]:
+        pairs: list[Pair] = []
+        for job in jobs:
+            call: Call | None = None
+            with host_never_sees("decode a call"), self._working():
+                call = self._call_of(job)
+            if call is not None and job.invocation is not None:
+                pairs.append((job.invocation, call))
+            elif not may_fail:
+                self._storing.losses.add("its bytes could not be decoded")
+            self._decoded_count += 1
+        return pairs
 
-    def _store(self, session: SessionWriter, calls: list[tuple[Invocation, Call]]) -> None:
-        # Of two attempts of one call in one batch the later one says it all.
-        latest = {call.id: (invocation, call) for invocation, call in calls}
-        fresh = [pair for pair in latest.values() if not pair[0].is_stored]
-        again = [pair for pair in latest.values() if pair[0].is_stored]
-        if fresh and not self._done(session.write_many, [call for _, call in fresh]):
-            # One bad call must not cost its neighbours.
-            stored = [pair for pair in fresh if self._done(session.write, pair[1])]
-            if len(stored) < len(fresh):
-                self.lose("the trace could not be written", len(fresh) - len(stored))
-            fresh = stored
-        for invocation, _ in fresh:
-            invocation.is_stored = True
-        for _, call in again:
-            if not self._done(session.amend, call):
-                self.lose("the trace could not be written")
-
-    def _done(self, write: Callable[..., None], *what: Any) -> bool:
-        self._steps += 1
-        with host_never_sees("store a call"):
-            try:
-                write(*what)
-            except (StoreError, OSError) as problem:
-                log.debug("ctxdiff could not write %s: %s", self._name, problem)
-                return False
-            return True
-        return False
-
-    def _note_losses(self, session: SessionWriter) -> None:
-        while self._lost:
-            reason, count = self._lost.popitem()
-            if not self._done(session.note_loss, reason, count):
-                return
+    @contextmanager
+    def _working(self) -> Generator[None, None, None]:
+        """Inside, locks may be held that a child process must not inherit."""
+        while self._forking:
+            sleep(0.001)  # else the one who wants to fork may never get its turn
+        with self._at_work:
+            yield

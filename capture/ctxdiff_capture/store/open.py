@@ -19,16 +19,19 @@ def create_session(
     provider: str,
     started_at: str,
     session_id: str | None = None,
+    busy_seconds: float = 5.0,
 ) -> SessionWriter:
     """Append a session to the store, which is created when it does not exist.
 
     `provider` is the attribution label of the session's first client, `started_at` is ISO 8601 in
-    UTC with microseconds and offset, `session_id` 32 hex digits; None makes a fresh UUID4.
+    UTC with microseconds and offset, `session_id` 32 hex digits; None makes a fresh UUID4,
+    `busy_seconds` how long an attempt waits for another program's lock; there are six.
 
     Raises:
         NotATrace: the file is something else; nothing was written to it.
         UnsupportedVersion: it holds a session of a newer program.
         StoreBusy: another program held the lock for too long.
+        StoreFull: no room is left.
         StoreError: it cannot be written.
     """
     return SQLiteWriter(
@@ -37,6 +40,7 @@ def create_session(
         provider=provider,
         started_at=started_at,
         session_id=session_id,
+        busy_seconds=busy_seconds,
     )
 
 

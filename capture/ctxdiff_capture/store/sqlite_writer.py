@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -14,6 +15,7 @@ from ctxdiff_capture.errors import (
     NotATrace,
     StoreBusy,
     StoreError,
+    StoreFull,
     TraceNotFound,
     UnsupportedVersion,
 )
@@ -33,6 +35,7 @@ _ATTEMPTS = 6
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 0.5
 _KNOWN_BLOCKS = 100_000
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class SQLiteWriter:
@@ -253,7 +256,8 @@ class SQLiteWriter:
                 return attempt()
             except sqlite3.Error as error:
                 if not _is_lock(error):
-                    raise StoreError(
+                    kind = StoreFull if _is_full(error) else StoreError
+                    raise kind(
                         f"{self._path} cannot be written ({error})",
                         remedy="check the disk and the file",
                     ) from error
@@ -313,9 +317,10 @@ def _create_for_owner_only(path: Path) -> tuple[int, int] | None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         return _identity_of(path)
     except OSError as error:
-        raise StoreError(
+        kind = StoreFull if error.errno in _NO_ROOM else StoreError
+        raise kind(
             f"{path} cannot be written ({error.strerror})",
-            remedy="create its folder, or check the permissions",
+            remedy="create its folder, or check the disk and the permissions",
         ) from None
 
 
@@ -332,6 +337,13 @@ def _is_lock(error: sqlite3.Error) -> bool:
     """Whether waiting may help."""
     return isinstance(error, sqlite3.OperationalError) and any(
         word in str(error) for word in ("locked", "busy")
+    )
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    """Whether room may be the trouble. A limit on the size of files looks like a bad disk."""
+    return isinstance(error, sqlite3.OperationalError) and any(
+        words in str(error) for words in ("is full", "disk I/O error")
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from ctxdiff_capture import guard
-from ctxdiff_capture.errors import StoreBusy
+from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, StoreFull
 from ctxdiff_capture.model import Call
+from ctxdiff_capture.recorder.inbox import JOB_BYTES
 from ctxdiff_capture.recorder.writer import Writer
 from ctxdiff_capture.wire.flight import Invocation
 
@@ -28,11 +30,15 @@ def sent(number: int, **more: Any) -> Sent:
     return Sent(call, Invocation(number, call_id=call.id))
 
 
+BROKEN = StoreError("it cannot be written", remedy="check the file")
+
+
 @dataclass
 class Store:
     """A session in memory. Calls whose id is in `refused` cannot be written."""
 
     refused: set[str] = field(default_factory=set)
+    error: StoreError = BROKEN
     gate: threading.Event = field(default_factory=threading.Event)
     calls: dict[str, Call] = field(default_factory=dict)
     batches: list[int] = field(default_factory=list)
@@ -46,7 +52,7 @@ class Store:
     def write_many(self, calls: Sequence[Call]) -> None:
         assert self.gate.wait(20)
         if self.refused & {call.id for call in calls}:
-            raise StoreBusy("locked", remedy="wait")
+            raise self.error
         self.batches.append(len(calls))
         self.calls.update({call.id: call for call in calls})
 
@@ -112,10 +118,9 @@ def test_a_call_that_cannot_be_stored_costs_none_of_its_neighbours(
     ]
 
 
-@pytest.mark.parametrize("bounds", [{"max_jobs": 5}, {"max_bytes": 5}], ids=["jobs", "bytes"])
-def test_what_comes_faster_than_it_is_stored_is_dropped_and_counted(bounds: Any) -> None:
+def test_what_comes_faster_than_it_is_stored_is_dropped_and_counted() -> None:
     store = Store()
-    writer = started(store, **bounds)
+    writer = started(store, max_bytes=5 * JOB_BYTES)
     for number in range(300):
         writer.put(sent(number))
     store.gate.set()
@@ -148,9 +153,11 @@ def test_a_call_that_cannot_be_decoded_is_counted(monkeypatch: pytest.MonkeyPatc
     assert store.losses == {"its bytes could not be decoded": 1}
 
 
-def test_a_store_that_cannot_be_opened_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_that_cannot_be_opened_is_said_once_and_what_it_cost_at_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def refuse() -> Any:
-        raise StoreBusy("it is locked", remedy="close the other program")
+        raise NotATrace("it is a picture", remedy="record into another file")
 
     writer = Writer(refuse, lambda job: job.call, "t.ctrace")
     writer.start()
@@ -160,5 +167,148 @@ def test_a_store_that_cannot_be_opened_is_said_once(caplog: pytest.LogCaptureFix
     writer.close()
 
     assert [record.getMessage() for record in caplog.records] == [
-        "ctxdiff records nothing in t.ctrace: it is locked: close the other program"
+        "ctxdiff records nothing in t.ctrace: it is a picture: record into another file",
+        "ctxdiff: 3 calls are not in t.ctrace",
     ]
+
+
+class Tried(threading.Event):
+    """Set when a store was tried in vain; the trouble ends when `passed` is set."""
+
+    def __init__(self, trouble: StoreError) -> None:
+        super().__init__()
+        self.trouble = trouble
+        self.passed = threading.Event()
+
+    def meet(self) -> None:
+        if not self.passed.is_set():
+            self.set()
+            raise self.trouble
+
+
+TROUBLES = [
+    StoreBusy("it is locked", remedy="close the other program"),
+    StoreFull("the disk is full", remedy="make room"),
+]
+
+
+@pytest.mark.parametrize("where", ["open", "write"])
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["locked", "full"])
+def test_calls_wait_for_a_trouble_that_passes(
+    trouble: StoreError, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried = Tried(trouble)
+    store = Store()
+    store.gate.set()
+
+    def opened() -> Any:
+        if where == "open":
+            tried.meet()
+        return store
+
+    def decoded(job: Any) -> Call:
+        if where == "write":
+            # One after the other is stored, so that the first alone meets the trouble.
+            with suppress(StoreError):
+                tried.meet()
+            store.refused = set() if tried.passed.is_set() else {job.call.id}
+            store.error = trouble
+        return job.call
+
+    writer = Writer(opened, decoded, "t.ctrace")
+    writer.start()
+    for number in range(3):
+        writer.put(sent(number))
+    assert tried.wait(20)
+    tried.passed.set()
+    store.refused = set()
+    assert writer.flush()
+    writer.close()
+
+    assert sorted(store.calls) == ["0", "1", "2"]
+    assert store.losses == {}
+    assert "gave up" not in caplog.text
+    assert "are not in" not in caplog.text
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["locked", "full"])
+def test_closing_does_not_wait_for_ever_for_a_trouble_to_pass(
+    trouble: StoreError, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(refused={"0", "1"}, error=trouble)
+    store.gate.set()
+    writer = started(store, stalled_s=0.2)
+    writer.put(sent(0))
+    writer.put(sent(1))
+    writer.close()
+
+    assert [r.levelno for r in caplog.records if "cannot write t.ctrace now" in r.message] == [
+        logging.WARNING
+    ]
+    assert "2 calls are not in" in caplog.text
+    store.refused.clear()
+
+
+def test_a_call_that_takes_long_is_stored_before_it_ends() -> None:
+    store = Store()
+    store.gate.set()
+    early = sent(1, finish_reason=None)
+    stored = threading.Event()
+    given = [early]
+
+    def under_way() -> Any:
+        if not given:
+            stored.set()
+        return ([given.pop()] if given else []), 0.01
+
+    writer = Writer(lambda: store, lambda job: job.call, "t.ctrace", under_way=under_way)
+    writer.start()
+    writer.expect()
+    assert stored.wait(20)
+    before = dict(store.calls)
+    writer.put(Sent(replace(early.call, finish_reason="stop"), early.invocation))
+    writer.close()
+
+    assert before == {"1": early.call}
+    assert [call.finish_reason for call in store.calls.values()] == ["stop"]
+
+
+def test_a_fork_waits_for_no_lock_of_another_program() -> None:
+    tried = Tried(TROUBLES[0])
+
+    def locked() -> Any:
+        tried.meet()
+
+    writer = Writer(locked, lambda job: job.call, "t.ctrace", stalled_s=0.05)
+    writer.start()
+    writer.put(sent(1))
+    assert tried.wait(20)
+    writer.pause()
+    # Nothing is tried while the fork lasts.
+    tried.clear()
+    assert not tried.wait(0.2)
+    writer.resume()
+    assert tried.wait(20)
+    writer.close()
+
+
+def test_threads_that_fork_at_once_leave_the_writer_working() -> None:
+    store = Store()
+    store.gate.set()
+    writer = started(store)
+
+    def fork() -> None:
+        for _ in range(50):
+            writer.pause()
+            writer.resume()
+
+    threads = [threading.Thread(target=fork) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        writer.put(sent(number))
+    for thread in threads:
+        thread.join(20)
+    writer.close()
+
+    assert len(store.calls) == 20
