@@ -16,8 +16,10 @@ def total_tokens(timeline: Timeline, turn: Turn) -> int:
 
 def turn_totals(timeline: Timeline) -> list[int]:
     """`total_tokens` of every turn, oldest first."""
-    counts = token_counts(timeline)
-    return [sum(map(counts.__getitem__, turn.inputs)) for turn in timeline.turns]
+    count = token_counts(timeline).__getitem__
+    return timeline.remembered(
+        "turn totals", lambda: [sum(map(count, turn.inputs)) for turn in timeline.turns]
+    )
 
 
 def is_approximate(timeline: Timeline, turn: Turn) -> bool:

@@ -80,7 +80,9 @@ class OpenRun:
     @cached_property
     def labels(self) -> dict[str | None, Name]:
         """The labels, in the order in which the file lists them."""
-        used = chain.from_iterable(dict.fromkeys(row) for row in self.recording.labels)
+        # Most calls share their labels with the one before, often the very array.
+        rows = {id(row): row for row in self.recording.labels}
+        used = chain.from_iterable(dict.fromkeys(row) for row in rows.values())
         in_order = dict.fromkeys(used)
         return names((self.recording.label_table[at][0] for at in in_order), "L")
 

@@ -10,9 +10,9 @@ import sqlite3
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ctxdiff_capture.model import Placement
+from ctxdiff_capture.store.numbering import Numbering
 from ctxdiff_capture.store.values import Notes, storable, text
 
 _CHUNK = 500
@@ -46,24 +46,6 @@ class Members:
     labels: array[int]
     """Numbers that `Numbering` gave to (label, label source)."""
     positions: Sequence[int]
-
-
-class Numbering:
-    """Small integers for content hashes and labels, in order of first appearance."""
-
-    def __init__(self) -> None:
-        self.blocks: dict[str, int] = _Numbers()
-        self.labels: dict[tuple[str, str], int] = _Numbers()
-        self.columns: dict[tuple[str, str], array[int]] = {}
-        """Whole label columns seen before: most calls repeat one."""
-
-
-class _Numbers(dict[Any, int]):
-    """Gives the next number to a key it has not seen; a hit costs one C call."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
 
 
 def write_inputs(connection: sqlite3.Connection, call_id: str, inputs: Sequence[Placement]) -> None:
@@ -111,20 +93,15 @@ def _from_range(
         return None
     found = connection.execute(_RANGE, (start, last, call_id)).fetchone()
     count, hash_column, label_column, source_column = found
-    if count != last + 1:
+    if count != last + 1 or None in found:
         return None
-    hashes = hash_column.split(",")
-    labels = numbering.columns.get((label_column, source_column))
-    if labels is None:
-        pairs = list(zip(label_column.split(","), source_column.split(","), strict=False))
-        # Unequal numbers, here and below: a value is NULL or has a comma in it.
-        if not count == len(pairs) == label_column.count(",") + 1 == source_column.count(",") + 1:
-            return None
-        labels = array("i", map(numbering.labels.__getitem__, pairs))
-        numbering.columns[label_column, source_column] = labels
-    if not count == len(hashes) == len(labels):
+    # Unequal numbers: a value is NULL or has a comma in it.
+    if not count == label_column.count(",") + 1 == source_column.count(",") + 1:
         return None
-    blocks = array("i", map(numbering.blocks.__getitem__, hashes))
+    if count != hash_column.count(",") + 1:
+        return None
+    labels = numbering.labels_of(label_column, source_column)
+    blocks = numbering.blocks_of(hash_column)
     return Members(blocks, labels, range(count))
 
 

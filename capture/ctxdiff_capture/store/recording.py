@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Sequence
 
 from ctxdiff_capture.model import BlockHead, CallHead, Recording, Session
-from ctxdiff_capture.store.membership import Members, Numbering, read_inputs
+from ctxdiff_capture.store.membership import Members, read_inputs
+from ctxdiff_capture.store.numbering import Numbering
 from ctxdiff_capture.store.rows import block_heads, call_heads
 from ctxdiff_capture.store.values import Notes, text
 from ctxdiff_capture.store.vetting import Layout

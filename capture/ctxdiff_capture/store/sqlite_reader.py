@@ -8,6 +8,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +24,8 @@ from ctxdiff_capture.model import (
 )
 from ctxdiff_capture.store.connection import open_untouched
 from ctxdiff_capture.store.extras import output_paths, read_detail
-from ctxdiff_capture.store.membership import Numbering, read_inputs
+from ctxdiff_capture.store.membership import read_inputs
+from ctxdiff_capture.store.numbering import Numbering
 from ctxdiff_capture.store.pieces import read_request
 from ctxdiff_capture.store.recording import read_outputs, read_recording
 from ctxdiff_capture.store.rows import block_of, chunks, read_sessions
@@ -47,6 +49,8 @@ class SQLiteReader:
         self._seconds = seconds_per_question
         self._deadline = 0.0
         self._lock = threading.Lock()
+        self._whole: Recording | None = None
+        """The session that was loaded last, when all of it was: a search puts hits in its order."""
         for attempt in range(1, _OPENINGS + 1):
             self._opened = open_untouched(path)
             self._connection = self._opened.connection
@@ -162,10 +166,15 @@ class SQLiteReader:
 
     def _recording(self, session_id: str, seqs: Sequence[int] | None) -> Recording:
         session = self._session(session_id)
-        return read_recording(self._connection, self._layout, session, seqs, Notes())
+        found = read_recording(self._connection, self._layout, session, seqs, Notes())
+        if seqs is None:
+            self._whole = found
+        return found
 
     def _found(self, session_id: str, query: str) -> list[str]:
-        recording = self._recording(session_id, None)
+        recording = self._whole
+        if recording is None or recording.session.id != session_id:
+            recording = self._recording(session_id, None)
         try:
             rows = self._connection.execute(
                 "select content_hash from block where instr(text, ?)", (query,)
@@ -173,13 +182,15 @@ class SQLiteReader:
         except UnicodeEncodeError:  # a lone surrogate: no column can hold it
             return []
         found = {content_hash for (content_hash,) in rows}
-        order = dict.fromkeys(
-            index
-            for inputs, outputs in zip(recording.inputs, recording.outputs, strict=True)
-            for index in (*inputs, *outputs)
-        )
-        hashes = (recording.blocks[index].content_hash for index in order)
-        return [content_hash for content_hash in hashes if content_hash in found]
+        missing = {i for i, b in enumerate(recording.blocks) if b.content_hash in found}
+        order: dict[int, None] = {}
+        for members in chain.from_iterable(zip(recording.inputs, recording.outputs, strict=True)):
+            if not missing:
+                break
+            if not missing.isdisjoint(members):
+                order |= dict.fromkeys(index for index in members if index in missing)
+                missing.difference_update(members)
+        return [recording.blocks[index].content_hash for index in order]
 
     def _detail(self, call_id: str) -> CallDetail:
         self._check_call(call_id)
