@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     f"{CAPTURE}.tokens": {MODEL, ERRORS, f"{CAPTURE}.hashing"},  # an image is hashed by parts
     f"{CAPTURE}.wire": {MODEL, GUARD, ERRORS},
     f"{CAPTURE}.decoders": {MODEL, f"{CAPTURE}.hashing", f"{CAPTURE}.tokens", ERRORS},
+    f"{CAPTURE}.secrets": {GUARD},
     f"{CAPTURE}.store": {MODEL, ERRORS, f"{CAPTURE}._version"},
     # The recorder calls the hooks; they know it as protocols of their own.
     f"{CAPTURE}.hooks": {
@@ -39,6 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     f"{CAPTURE}.recorder": {
         f"{CAPTURE}.hooks",
+        f"{CAPTURE}.hashing",
+        f"{CAPTURE}.secrets",
         MODEL,
         ERRORS,
         GUARD,
@@ -49,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         f"{CAPTURE}._version",
     },
     f"{CAPTURE}.importers": {
+        f"{CAPTURE}.recorder.redact",  # what is imported is redacted as what is recorded
         MODEL,
         ERRORS,
         f"{CAPTURE}.decoders",
@@ -64,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         ERRORS,
     },  # the front door
     ANALYZERS: {MODEL},
-    GATE: {MODEL},
+    GATE: {MODEL, f"{CAPTURE}.secrets"},
     # Token arithmetic lives in one decoder file; Captured is how answers carry a trace's own words.
     f"{MCP}.answers": {
         ANALYZERS,
