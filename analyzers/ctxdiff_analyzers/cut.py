@@ -1,0 +1,308 @@
+# ruff: noqa: RUF001  # signs of several scripts
+"""Whether a text is a cut form of another, or breaks off before its own end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from ctxdiff_analyzers.cut_marks import cut_mark, flagged
+from ctxdiff_analyzers.hunks import common_prefix, common_suffix
+
+Sign: TypeAlias = Literal["mark", "json", "markup", "fence", "table", "length", "sentence", "word"]
+"""How a cut shows: a mark says so; or a value, a tag, a fence, a row, a sentence or a word does
+not end; or a length is a round number."""
+MARK_CHARS = 300
+"""Code points that a mark in the place of what was cut may have, at most."""
+LEAST_CUT = 40
+LEAST_SHARE = 0.1
+"""Less than this is an edit, not a cut."""
+PLACEHOLDER = 200
+"""Code points of a note that stands for a whole result, at most."""
+LEAST_CLEARED = 200
+LEAST_JSON = 20
+LEAST_TEXT = 160
+"""Code points from which the end of a plain text says something."""
+_NODES = 20_000
+_ENDS = frozenset(".!?…:;。！？」』）)]}>\"'`»”’|*_-=\n")
+_OPENERS, _CLOSERS = "([{", ")]}"
+_LITERALS = ("true", "false", "null", "True", "False", "None", "NaN", "-", "Infinity")
+_VOID = frozenset(
+    ("html", "body", "p", "li", "br", "hr", "img", "input", "meta", "link", "td", "tr", "th", "dt")
+)
+_LINK = re.compile(
+    r"""
+    the | an? | of | and | or | to | in | with | for | by | from | on | at | is | was | are | were
+    | that | which | as | but | not
+    | der | die | das | den | dem | eine? | und | mit | von | zu | im | auf | für | ist
+    | les? | la | des | du | et | à | dans | pour | une? | el | l[ao]s | y | en | con | por | que
+    | o | e | di | il | della | och | att | som | på | av | er | ikke | til | het | een | van
+    | voor | и | в | на | с | по | не | для | от
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words after which a sentence goes on."""
+_WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]")
+_ROOT = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text that is not whole."""
+
+    sign: Sign
+    mark: str
+    """What says so, or the last words before the end. Captured text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """How much of a text is left."""
+
+    kept_chars: int
+    cut_chars: int
+    first_difference: int
+    mark: str
+    """What stands in the place of what was cut; empty for nothing. Captured text."""
+
+
+def shortening(old: str, new: str) -> Shortening | None:
+    """How `new` is a cut form of `old`: its start, its end, or both, with or without a mark.
+
+    None when it is no shorter, or another text. A few words that were taken out or replaced are
+    an edit and no cut.
+    """
+    if len(new) >= len(old):
+        return None
+    head = common_prefix(old, new)
+    tail = common_suffix(old, new, len(new) - head)
+    put, cut = len(new) - head - tail, len(old) - head - tail
+    mark = new[head : head + put]
+    if cut - put < max(LEAST_CUT, LEAST_SHARE * len(old)):
+        return None
+    if put <= MARK_CHARS and put < head + tail and _is_cut(new, head, tail, mark):
+        return Shortening(len(new) - put, cut, head, mark.strip())
+    if _is_part(old, new):
+        return Shortening(len(new), len(old) - len(new), head, "")
+    if len(old) >= LEAST_CLEARED and len(new) <= min(PLACEHOLDER, len(old) // 4):
+        return Shortening(0, len(old), head, new.strip())
+    return None
+
+
+def broken_off(text: str) -> Cut | None:
+    """How `text` shows that it is not whole; None for a text that may well be whole."""
+    value, json_state = _json(text)
+    if json_state == "whole":
+        found = flagged(value)
+        return None if found is None else Cut("mark", found)
+    mark = cut_mark(text)
+    if mark is not None:
+        return Cut("mark", mark)
+    last = text.rstrip()[-80:]
+    if json_state == "broken":
+        return Cut("json", last)
+    if _is_open_markup(text):
+        return Cut("markup", last)
+    if _is_open_fence(text):
+        return Cut("fence", last)
+    if _is_broken_row(text):
+        return Cut("table", last)
+    sign = _open_end(text)
+    return None if sign is None else Cut(sign, last)
+
+
+def is_start_of(text: str, whole: str) -> bool:
+    """True when `whole` goes on where `text` ends."""
+    return LEAST_CUT <= len(text) < len(whole) and whole.startswith(text.rstrip("\n"))
+
+
+def _is_cut(new: str, head: int, tail: int, mark: str) -> bool:
+    if not tail or not head:
+        return True
+    # An end of a few signs is common by chance: `"}`.
+    if tail <= 3 and len(new) - tail > 20:
+        return True
+    # In the middle something has to say that a part is missing.
+    return bool(mark.strip()) and (
+        cut_mark(f"{new[:head]}{mark}{new[head + len(mark) :]}") is not None
+        or re.search(r"\.{3}|…|\d|[\[<({【（]", mark) is not None
+    )
+
+
+def _is_part(old: str, new: str) -> bool:
+    """True for a JSON value with fewer members, entries or shorter texts than another."""
+    if not old.startswith(("{", "[")) or not new.startswith(("{", "[")):
+        return False
+    before, one = _json(old)
+    now, two = _json(new)
+    return one == two == "whole" and before != now and _within(now, before, [_NODES])
+
+
+def _within(part: Any, whole: Any, left: list[int]) -> bool:
+    left[0] -= 1
+    if left[0] < 0:
+        return False
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and _within(part[key], whole[key], left) for key in part)
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) <= len(whole) and all(
+            _within(one, other, left) for one, other in zip(part, whole, strict=False)
+        )
+    if isinstance(part, str) and isinstance(whole, str) and part != whole:
+        start = common_prefix(part, whole)
+        return start >= 8 and len(part) - start <= 80 and len(part) < len(whole)
+    return bool(part == whole)
+
+
+def _json(text: str) -> tuple[Any, Literal["whole", "broken", "none"]]:
+    """The value, and whether the text is JSON that ends too early. Also lines of JSON."""
+    start = text.lstrip()
+    if not start.startswith(("{", "[")):
+        return None, "none"
+    if start.startswith(("{'", "['", "[{'", "[('", "{('")):
+        return None, "broken" if _is_open_literal(start) else "none"
+    try:
+        return json.loads(start, strict=False), "whole"
+    except RecursionError:
+        return None, "none"
+    except ValueError as error:
+        if not isinstance(error, json.JSONDecodeError):
+            return None, "none"
+        if error.msg == "Extra data":
+            return None, _json_lines(start)
+        return None, "broken" if _ends_early(start, error) else "none"
+
+
+def _ends_early(text: str, error: json.JSONDecodeError) -> bool:
+    rest = text[error.pos :].strip()
+    if len(text) < LEAST_JSON:
+        return False
+    if error.msg.startswith("Unterminated string"):
+        return True
+    if error.pos < LEAST_JSON // 2:
+        return False
+    if not rest:
+        return True
+    if error.msg.startswith("Invalid \\"):
+        return len(rest) <= 6
+    if any(literal.startswith(rest) for literal in _LITERALS):
+        return True
+    # What follows is no JSON and closes nothing: a mark in a language that we do not know.
+    return error.pos >= 20 and len(rest) <= 120 and rest[-1] not in "}]" and '":' not in rest
+
+
+def _json_lines(text: str) -> Literal["broken", "none"]:
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) < 2 or not lines[-1].startswith("{") or not lines[0].startswith("{"):
+        return "none"
+    try:
+        json.loads(lines[0], strict=False)
+        json.loads(lines[-2], strict=False)
+    except (ValueError, RecursionError):
+        return "none"
+    return "broken" if _json(lines[-1])[1] == "broken" else "none"
+
+
+def _is_open_literal(text: str) -> bool:
+    """True for a Python value, as `repr` writes it, whose brackets do not close."""
+    depth, quote, escaped = 0, "", False
+    for sign in text:
+        if quote:
+            if escaped:
+                escaped = False
+            elif sign == "\\":
+                escaped = True
+            elif sign == quote:
+                quote = ""
+        elif sign in "'\"":
+            quote = sign
+        elif sign in _OPENERS:
+            depth += 1
+        elif sign in _CLOSERS:
+            depth -= 1
+            if depth <= 0:
+                return False
+    return depth > 0
+
+
+def _is_open_markup(text: str) -> bool:
+    root = _ROOT.match(text)
+    if root is None or root[0].rstrip().endswith("/>") or root[1].lower() in _VOID:
+        return False
+    name = root[1]
+    if len(text) < LEAST_CUT or f"</{name}" in text[root.end() :]:
+        return False
+    # A tag that stands alone in front of a prose is a label; markup goes on with other tags.
+    return re.search(r"</[A-Za-z]", text) is not None or re.search(r"<[^<>]*\Z", text) is not None
+
+
+def _is_open_fence(text: str) -> bool:
+    start = text.lstrip()
+    fence = re.match(r"(`{3,}|~{3,})[^\n]*\n", start)
+    return fence is not None and not re.search(
+        rf"^\s*{re.escape(fence[1])}", start[fence.end() :], re.MULTILINE
+    )
+
+
+def _is_broken_row(text: str) -> bool:
+    if text.endswith("\n"):
+        return False
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 4:
+        return False
+    *rows, last = lines
+    if all(row.strip().startswith("|") and row.rstrip().endswith("|") for row in rows):
+        return last.strip().startswith("|") and not last.rstrip().endswith("|")
+    for sign in "\t;,|":
+        columns = Counter(row.count(sign) for row in rows)
+        if len(columns) == 1 and (width := next(iter(columns))) >= 2 and len(rows) >= 5:
+            first = {_shape(row.split(sign)[0]) for row in rows[1:]}
+            return last.count(sign) < width and _shape(last.split(sign)[0]) in first
+    return False
+
+
+def _open_end(text: str) -> Sign | None:
+    """Whether a plain text ends within a word or a sentence."""
+    if len(text) < LEAST_TEXT or text[-1].isspace() or text[-1] in _ENDS:
+        return None
+    if _is_round(len(text)) or _is_round(len(text.encode("utf-8", "surrogatepass"))):
+        return "length"
+    tail = text[-2_000:]
+    is_prose = len(_SENTENCE_END.findall(tail)) >= 2 and "\n" not in tail[-LEAST_TEXT:]
+    last_line = tail.rsplit("\n", 1)[-1]
+    words = _WORD.findall(last_line)
+    if not words:
+        return None
+    if is_prose and (text[-1] == "," or _LINK.fullmatch(words[-1])):
+        return "sentence"
+    is_open = any(
+        last_line.count(a) > last_line.count(b) for a, b in zip("([{", ")]}", strict=True)
+    )
+    if (is_prose or is_open or last_line.count('"') % 2) and _is_started(words[-1], text):
+        return "word"
+    return None
+
+
+def _is_started(word: str, text: str) -> bool:
+    """True when a longer word of the text starts like its last one, which occurs but once."""
+    if len(word) < 2 or word.isdigit():
+        return False
+    known = set(_WORD.findall(text[:-1][-20_000:])[:-1])
+    return word not in known and any(one.startswith(word) for one in known)
+
+
+@cache
+def _is_round(length: int) -> bool:
+    """True for lengths that programs choose as a limit."""
+    if length < LEAST_TEXT:
+        return False
+    return length % 500 == 0 or length % 1_024 == 0 or length in (200, 250, 256, 300, 400, 512, 768)
+
+
+def _shape(cell: str) -> str:
+    return re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", cell.strip()))
