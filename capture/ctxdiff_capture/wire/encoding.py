@@ -32,6 +32,21 @@ def decoded_body(raw: bytes, content_encoding: str) -> tuple[bytes, str | None]:
     return body, None
 
 
+def joined_pieces(raw: bytes) -> bytes:
+    """The body of an answer with `transfer-encoding: chunked`, as far as it came."""
+    body, at = bytearray(), 0
+    while (end := raw.find(b"\r\n", at)) >= 0:
+        try:
+            size = int(raw[at:end].partition(b";")[0], 16)
+        except ValueError:
+            break
+        if size <= 0:
+            break
+        body += raw[end + 2 : end + 2 + size]
+        at = end + 2 + size + 2
+    return bytes(body)
+
+
 def _gzip(body: bytes) -> bytes:
     # 32: a gzip or zlib header, whichever is there; a cut-off body gives what it holds.
     return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body)

@@ -8,14 +8,17 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ctxdiff_capture.model import CallError, Exchange, Json
-from ctxdiff_capture.wire.encoding import decoded_body
+from ctxdiff_capture.wire.encoding import decoded_body, joined_pieces
 from ctxdiff_capture.wire.endpoints import Family, provider_of
 from ctxdiff_capture.wire.flight import Flight
 from ctxdiff_capture.wire.secrets import credentials_of, text_of, without
 
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 # What a finished event stream ends with, by surface; the SDKs stop reading there.
-_LAST_EVENT = {"openai.chat": b"[DONE]", "anthropic.messages": b"message_stop"}
+_LAST_EVENTS = {
+    "openai.chat": (b"[DONE]",),
+    "anthropic.messages": (b"message_stop", b"event: message_delta"),  # LiteLLM needs no more
+}
 _TAIL_BYTES = 256
 _EVENT_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream")
 
@@ -78,6 +81,8 @@ def _body_of(flight: Flight) -> tuple[bytes | None, str | None]:
     if flight.status is None:
         return None, None
     raw = b"".join(tuple(flight.chunks))
+    if flight.is_chunked:
+        raw = joined_pieces(raw)
     return (
         (raw, None) if flight.is_decoded else decoded_body(raw, _header(flight, "content-encoding"))
     )
@@ -102,8 +107,8 @@ def _is_abandoned(flight: Flight, body: bytes | None) -> bool:
     """Whether the host let go of an answer that was still coming."""
     if flight.ending != "closed" or flight.status is None or flight.status >= 400:
         return False
-    last = _LAST_EVENT.get(flight.surface)
-    return last is None or last not in (body or b"")[-_TAIL_BYTES:]
+    tail = (body or b"")[-_TAIL_BYTES:]
+    return not any(last in tail for last in _LAST_EVENTS.get(flight.surface, ()))
 
 
 def _milliseconds(flight: Flight, moment_ns: int | None) -> int | None:

@@ -65,6 +65,8 @@ class Flight:
     chunks: list[bytes] = field(default_factory=list)
     """The body as it came; its content-encoding is undone already when `is_decoded`."""
     is_decoded: bool = False
+    is_chunked: bool = False
+    """Whether the body is in pieces still, with their sizes in between, as HTTP/1.1 sends them."""
     first_byte_ns: int | None = None
     last_byte_ns: int | None = None
     """When the last byte, or the error, came."""

@@ -22,7 +22,9 @@ from ctxdiff_capture.wire.flight import Sink
 from ctxdiff_capture.wire.tap_aiohttp import AiohttpTap
 from ctxdiff_capture.wire.tap_botocore import BotocoreTap, is_recorded_service
 from ctxdiff_capture.wire.tap_httpx import HttpxTap
+from ctxdiff_capture.wire.tap_lm15 import Lm15Tap
 from ctxdiff_capture.wire.tap_requests import RequestsTap
+from ctxdiff_capture.wire.tap_stdlib import StdlibTap
 
 _Method = Callable[..., Any]
 
@@ -36,6 +38,8 @@ class _Taps:
     aiohttp: AiohttpTap
     botocore: BotocoreTap
     requests: RequestsTap
+    stdlib: StdlibTap
+    lm15: Lm15Tap
 
 
 _lock = threading.Lock()
@@ -57,6 +61,8 @@ def install(sink: Sink, agent: str | None) -> None:
             AiohttpTap(sink, agent),
             BotocoreTap(sink, agent),
             RequestsTap(sink, agent),
+            StdlibTap(sink, agent),
+            Lm15Tap(sink, agent),
         )
         _active = (*_active, taps)
         if _FINDER not in sys.meta_path:
@@ -127,6 +133,46 @@ def _requests_send(original: _Method) -> _Method:
     return send
 
 
+def _stdlib_request(original: _Method) -> _Method:
+    def request(self: Any, method: str, url: str, *args: Any, **options: Any) -> Any:
+        call = partial(original, self)
+        for taps in _active:
+            call = partial(taps.stdlib.ask, self, call)
+        return call(method, url, *args, **options)
+
+    return request
+
+
+def _stdlib_answer(original: _Method) -> _Method:
+    def getresponse(self: Any, *args: Any, **options: Any) -> Any:
+        call = partial(original, self)
+        for taps in _active:
+            call = partial(taps.stdlib.answer, self, call)
+        return call(*args, **options)
+
+    return getresponse
+
+
+def _lm15_stream(original: _Method) -> _Method:
+    def stream(self: Any, request: Any) -> Any:
+        call = partial(original, self)
+        for taps in _active:
+            call = partial(taps.lm15.carry, call)
+        return call(request)
+
+    return stream
+
+
+def _lm15_stream_async(original: _Method) -> _Method:
+    async def stream(self: Any, request: Any) -> Any:
+        call = partial(original, self)
+        for taps in _active:
+            call = partial(taps.lm15.carry_async, call)
+        return await call(request)
+
+    return stream
+
+
 def _aiohttp_request(original: _Method) -> _Method:
     async def request(self: Any, method: str, url: Any, **options: Any) -> Any:
         call = partial(original, self)
@@ -162,10 +208,22 @@ def _operation_async(original: _Method) -> _Method:
 
 
 _HTTPX = (("Client", "send", _send), ("AsyncClient", "send", _send_async))
+_LM15 = (("StdlibTransport", "stream", _lm15_stream),)
+_LM15_ASYNC = (("StdlibAsyncTransport", "_do_stream", _lm15_stream_async),)
 _CLASSES: dict[str, Sequence[tuple[str, str, Callable[[_Method], _Method]]]] = {
     "httpx": _HTTPX,
     "httpx2": _HTTPX,
     "requests.sessions": (("Session", "send", _requests_send),),
+    "http.client": (
+        ("HTTPConnection", "request", _stdlib_request),
+        ("HTTPConnection", "getresponse", _stdlib_answer),
+    ),
+    "urllib3.connection": (("HTTPConnection", "request", _stdlib_request),),
+    "urllib3.connectionpool": (("HTTPConnectionPool", "urlopen", tries.as_one),),
+    "dspy._vendor.lm15.transports._sync": _LM15,
+    "dspy._vendor.lm15.transports._async": _LM15_ASYNC,
+    "lm15.transports._sync": _LM15,
+    "lm15.transports._async": _LM15_ASYNC,
     "aiohttp.client": (("ClientSession", "_request", _aiohttp_request),),
     "botocore.client": (("BaseClient", "_make_api_call", _operation),),
     "google.genai._api_client": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,12 @@ def tee_of(stream: Any, flight: Flight, sink: Sink) -> Any:
         sink: gets the report.
     """
     return _tee_class(_flavour_of(stream), hasattr(stream, "aclose"))(stream, flight, sink)
+
+
+def chunks_of(chunks: Any, flight: Flight, sink: Sink) -> Any:
+    """The same for an iterator of chunks, asynchronous or not, of no HTTP library's flavour."""
+    kind = _AsyncTee if hasattr(chunks, "__aiter__") else _Tee
+    return kind(chunks, flight, sink)
 
 
 def _flavour_of(stream: Any) -> str:
@@ -161,3 +167,77 @@ class RawTee(_Kept):
             self._stream.close()
         finally:
             self._end("closed")
+
+
+class FileTee(_Kept):
+    """The socket's file in an answer of `http.client`, with a copy of what is read from it.
+
+    Args:
+        stream: the file.
+        flight: what the body answers.
+        sink: gets the report.
+        length: of the body in bytes; None where the answer does not say.
+    """
+
+    def __init__(self, stream: Any, flight: Flight, sink: Sink, length: int | None) -> None:
+        super().__init__(stream, flight, sink)
+        self._left = length
+
+    def read(self, *args: Any) -> bytes:
+        """As the file reads, like the methods below."""
+        return self._read(self._stream.read, args)
+
+    def read1(self, *args: Any) -> bytes:
+        """At most what one reading of the socket gives."""
+        return self._read(self._stream.read1, args)
+
+    def readline(self, *args: Any) -> bytes:
+        """Up to the end of a line."""
+        return self._read(self._stream.readline, args)
+
+    def readinto(self, buffer: Any) -> int:
+        """Into a buffer."""
+        try:
+            count: int = self._stream.readinto(buffer)
+        except BaseException as error:
+            self._end("failed", error)
+            raise
+        self._took(bytes(memoryview(buffer)[:count]), len(buffer))
+        return count
+
+    def close(self) -> None:
+        """Close the file; the connection may go on."""
+        try:
+            self._stream.close()
+        finally:
+            self._end("closed")
+
+    def _read(self, read: Callable[..., bytes], args: tuple[Any, ...]) -> bytes:
+        try:
+            chunk = read(*args)
+        except BaseException as error:
+            self._end("failed", error)
+            raise
+        self._took(chunk, args[0] if args and args[0] is not None else -1)
+        return chunk
+
+    def _took(self, chunk: bytes, wanted: int) -> None:
+        """Keep a chunk, and see whether it is the last one."""
+        with host_never_sees("keep a part of a stream"):
+            if chunk:
+                self._keep(chunk)
+            if self._left is not None:
+                self._left -= len(chunk)
+            chunks = self._flight.chunks
+            if self._flight.is_chunked:
+                # The piece of no bytes: its size, and an empty line.
+                is_last = chunks[-1:] == [b"\r\n"] and chunks[-2:-1] == [b"0\r\n"]
+            else:
+                is_last = self._left is not None and self._left <= 0
+            is_cut = not is_last and (self._flight.is_chunked or self._left is not None)
+            if is_last or (not is_cut and (wanted < 0 or (wanted and not chunk))):
+                self._end("whole")
+            elif is_cut and wanted and not chunk:
+                # What `http.client` raises above us.
+                missing = sys.modules["http.client"].IncompleteRead(b"", self._left)
+                self._end("failed", missing)

@@ -15,7 +15,10 @@ _latest: ContextVar[dict[Sink, Flight] | None] = ContextVar("ctxdiff_tries", def
 
 @contextmanager
 def one_operation() -> Generator[None, None, None]:
-    """All sendings inside are attempts of one call."""
+    """All sendings inside are attempts of one call, also where these blocks nest."""
+    if _latest.get() is not None:
+        yield
+        return
     token = _latest.set({})
     try:
         yield

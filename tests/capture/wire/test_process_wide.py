@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import http.client
+import json
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -66,7 +70,53 @@ def ask_by_requests(url: str) -> None:
         assert list(response.iter_lines())[-2] == b"data: [DONE]"
 
 
-WAYS = [ask_by_httpx, ask_by_async_httpx, ask_by_aiohttp, ask_by_openai, ask_by_requests]
+def ask_by_urllib3(url: str) -> None:
+    urllib3 = pytest.importorskip("urllib3", minversion="2")
+    with urllib3.PoolManager() as pool:
+        assert pool.request("POST", url, json=CHAT).json()["id"] == "chatcmpl-1"
+        response = pool.request("POST", url, json=STREAM, preload_content=False)
+        assert b"".join(response.stream(64, decode_content=True)).endswith(b"[DONE]\n\n")
+        response.release_conn()
+
+
+def unpacked(response: Any, body: bytes) -> bytes:
+    return gzip.decompress(body) if response.headers["content-encoding"] == "gzip" else body
+
+
+def ask_by_urllib(url: str) -> None:
+    kind = {"content-type": "application/json"}
+    for body in (CHAT, STREAM):
+        request = urllib.request.Request(url, json.dumps(body).encode(), kind)
+        with urllib.request.urlopen(request) as response:
+            whole = unpacked(response, b"".join(response))
+        assert whole.rstrip().endswith(b"[DONE]" if body is STREAM else b"}")
+
+
+def ask_by_http_client(url: str) -> None:
+    host, _, path = url.removeprefix("http://").partition("/")
+    connection = http.client.HTTPConnection(host)
+    for body in (CHAT, STREAM):
+        connection.request("POST", f"/{path}", body=json.dumps(body))
+        response = connection.getresponse()
+        parts = []
+        while part := response.read(50):
+            parts.append(part)
+        assert unpacked(response, b"".join(parts)).count(b"chatcmpl-1") == (
+            5 if "stream" in body else 1
+        )
+    connection.close()
+
+
+WAYS = [
+    ask_by_httpx,
+    ask_by_async_httpx,
+    ask_by_aiohttp,
+    ask_by_openai,
+    ask_by_requests,
+    ask_by_urllib3,
+    ask_by_urllib,
+    ask_by_http_client,
+]
 
 
 @pytest.mark.parametrize("compress", [False, True], ids=["", "gzip"])
@@ -151,6 +201,20 @@ def test_a_request_body_that_is_streamed_is_not_read_but_noted(recording: Any) -
     assert call.head.provider == "openai"
 
 
+def test_a_stream_that_is_left_when_its_end_is_told_is_not_abandoned(
+    provider: Any, recording: Any, reply: Any
+) -> None:
+    events = provider.reply_to("/v1/messages", b'{"stream": true}').events
+    provider.replies.append(reply(events=events[:-1]))
+    recording.tracer.record_process()
+    ask = {**STREAM, "max_tokens": 9}
+    with httpx.stream("POST", f"{provider.url}/v1/messages", json=ask) as response:
+        assert any(line == "event: message_delta" for line in response.iter_lines())
+
+    (call,) = recording.calls()
+    assert (call.head.finish_reason, call.detail.metadata) == ("end_turn", {})
+
+
 def test_an_error_reaches_the_host_unchanged_and_bears_its_own_name(recording: Any) -> None:
     recording.tracer.record_process()
     with pytest.raises(httpx.ConnectError):
@@ -178,6 +242,8 @@ def test_closing_leaves_the_libraries_as_they_were(provider: Any, recording: Any
         (httpx2.AsyncClient, "send"),
         (aiohttp.ClientSession, "_request"),
         (botocore.BaseClient, "_make_api_call"),
+        (http.client.HTTPConnection, "request"),
+        (http.client.HTTPConnection, "getresponse"),
     ]
     before = [vars(kind)[name] for kind, name in methods]
     finders = list(sys.meta_path)
@@ -222,6 +288,41 @@ async def ask():
     async with aiohttp.ClientSession() as session:
         await session.post(url + "/chat/completions", json={"model": "m", "messages": []})
 asyncio.run(ask())
+""",
+    "dspy": """
+os.environ["DSPY_CACHEDIR"] = os.path.dirname(sys.argv[1])
+import asyncio, dspy
+models = [("openai/m", url), ("anthropic/claude-m", url)]
+for name, base in models:
+    lm = dspy.LM(name, api_base=base, api_key="k", cache=False)
+    with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
+        dspy.Predict("question -> answer")(question="Capital of France?")
+        asyncio.run(dspy.Predict("question -> answer").acall(question="Capital of France?"))
+""",
+    "agents": """
+from agents import Agent, AsyncOpenAI, OpenAIResponsesModel, Runner, set_tracing_disabled
+set_tracing_disabled(True)
+model = OpenAIResponsesModel("m", AsyncOpenAI(base_url=url, api_key="k"))
+Runner.run_sync(Agent(name="guide", model=model), "x")
+""",
+    "langgraph": """
+from langchain_anthropic import ChatAnthropic
+from langgraph.graph import END, START, MessagesState, StateGraph
+chat = ChatAnthropic(model_name="claude-m", base_url=url.removesuffix("/v1"), api_key="k")
+graph = StateGraph(MessagesState)
+graph.add_node("guide", lambda state: {"messages": [chat.invoke(state["messages"])]})
+graph.add_edge(START, "guide")
+graph.add_edge("guide", END)
+graph.compile().invoke({"messages": [("user", "x")]})
+""",
+    "urllib3": """
+import urllib3
+urllib3.request("POST", url + "/chat/completions", json={"model": "m", "messages": []})
+""",
+    "urllib.request": """
+import json, urllib.request
+body = json.dumps({"model": "m", "messages": []}).encode()
+urllib.request.urlopen(urllib.request.Request(url + "/chat/completions", body)).read()
 """,
     "litellm": """
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"

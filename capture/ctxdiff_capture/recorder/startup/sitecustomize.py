@@ -24,26 +24,72 @@ def _run_the_one_that_we_hide() -> None:
 class _Starter:
     """Begins to record when the first library is imported that may ask a model.
 
-    A Python that needs none starts as fast as without us.
+    A Python that needs none starts as fast as without us. `http.client` is part of Python and
+    imported by much that never asks: there it begins with the first request.
     """
 
-    LIBRARIES = frozenset(("httpx", "httpx2", "aiohttp", "botocore", "requests"))
+    LIBRARIES = frozenset(
+        ("httpx", "httpx2", "aiohttp", "botocore", "requests", "urllib3", "dspy", "lm15")
+    )
+    PART_OF_PYTHON = "http.client"
 
     def __init__(self) -> None:
         self.tracer: Any = None
+        self._finding = False
+        self._undo: Any = None
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The spec of such a library, found by the others; None for all else."""
         del path, target
-        if name not in self.LIBRARIES or self not in sys.meta_path:
+        if self._finding or self not in sys.meta_path:
             return None
+        if name in self.LIBRARIES:
+            self._begin()
+            # Asked anew: recording has put a finder of its own before the others.
+            return importlib.util.find_spec(name)
+        if name != self.PART_OF_PYTHON:
+            return None
+        self._finding = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._finding = False
+        if spec is not None and spec.loader is not None:
+            loader: Any = spec.loader
+            load = loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                load(module)
+                self._wait_for_a_request(module.HTTPConnection)
+
+            loader.exec_module = exec_module
+        return spec
+
+    def _wait_for_a_request(self, kind: Any) -> None:
+        original = kind.request
+
+        def request(connection: Any, *args: Any, **options: Any) -> Any:
+            self._begin()
+            # Tapped now, unless recording could not begin.
+            again = original if kind.request is request else kind.request
+            return again(connection, *args, **options)
+
+        def undo() -> None:
+            if kind.request is request:
+                kind.request = original
+
+        kind.request, self._undo = request, undo
+
+    def _begin(self) -> None:
+        if self not in sys.meta_path:
+            return
         sys.meta_path.remove(self)
+        if self._undo is not None:
+            self._undo()
         try:
             self.tracer = _recording()
         except Exception as fault:  # noqa: BLE001 - the program must start, whatever is wrong
             _say(f"this program runs unrecorded ({type(fault).__name__}: {fault})")
-        # Asked anew: recording has put a finder of its own before the others.
-        return importlib.util.find_spec(name)
 
     def tell(self) -> None:
         """Say what was recorded."""
