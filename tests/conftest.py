@@ -39,6 +39,12 @@ def our_own_faults_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXDIFF_STRICT", "1")
 
 
+@pytest.fixture(autouse=True)
+def no_key_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What redaction keeps for later sessions is kept beside the test, not in the home."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 @pytest.fixture
 def matches_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """A check that a text equals `tests/golden/NAME`; `--update-golden` rewrites the file."""

@@ -1,115 +1,190 @@
-"""The program's own hook between a call and the disk."""
+"""What is done to a call between the wire and the disk.
+
+Credentials become tags, and the program's own hook has its say.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from hashlib import sha256
+from typing import Literal, Protocol, TypeAlias
 
-from ctxdiff_capture.guard import log
-from ctxdiff_capture.model import Block, Call, CallError, Decision, Json, Placement
+from ctxdiff_capture.errors import StoreError
+from ctxdiff_capture.hashing import digest_of
+from ctxdiff_capture.model import Block, Call
+from ctxdiff_capture.recorder.redacted_parts import FAILED, WITHHELD, Hook, Parts
+from ctxdiff_capture.secrets.detect import masked, secret_spans
+from ctxdiff_capture.secrets.keys import KEY_BYTES, key_of_file, keyed_digest, user_key
+from ctxdiff_capture.secrets.tags import identity_of, tag_of
 
-Redact: TypeAlias = Callable[[Block], "Block | None"]
-"""Gets a block, gives back what to store in its place; None withholds the text.
+__all__ = ["FAILED", "SECRETS", "WITHHELD", "Redact", "Redaction", "Steps", "steps_of"]
 
-It sees every input and output block. Texts that stand outside of blocks come as blocks of role
-`params`, `tag`, `error`, `decision` or `metadata` and kind `text`, of which only the text is used.
+SECRETS = "secrets"
+VARIABLE = "CTXDIFF_REDACT"
+
+Step: TypeAlias = "Hook | Literal['secrets']"
+Steps: TypeAlias = tuple[Step, ...]
+"""What is done to each text, in this order."""
+
+Redact: TypeAlias = "Step | Sequence[Step]"
+"""`"secrets"`, a hook, or both in the order in which they are to work.
+
+A hook gets a block and gives back what to store in its place; None withholds the text. It sees
+every input and output block, also of stages. Texts that stand outside of blocks come as blocks of
+role `params`, `tag`, `error`, `decision` or `metadata` and kind `text`, of which only the text is
+used. The content hash of what it gives back is not used: see `Redaction`.
 """
 
-WITHHELD = "[redacted]"
-FAILED = "[redaction-error]"
-
-# Names that the accounting needs, and that a program chooses from a public list.
-_KEPT_PARAMS = frozenset({"model"})
+_MOST_REMEMBERED = 50_000
 
 
-def redacted(call: Call, hook: Redact) -> Call:
-    """`call` as the hook wants it stored. Labels stay those of the original texts.
+def steps_of(redact: Redact | None, environ: Mapping[str, str]) -> Steps:
+    """The steps that a program asked for, and its environment: `CTXDIFF_REDACT=secrets`.
 
-    The request's bytes are left out: they hold every text as it was. A hook that fails, or gives
-    back something that is no block, costs the text and not the call.
+    Raises:
+        ValueError: a word other than `secrets`.
+        TypeError: neither a word nor callable.
     """
-    apply = _Application(hook)
-    return replace(
-        call,
-        inputs=tuple(map(apply.to_placement, call.inputs)),
-        outputs=tuple(map(apply.to_placement, call.outputs)),
-        params={
-            key: value if key in _KEPT_PARAMS else apply.to_json(value, "params")
-            for key, value in call.params.items()
-        },
-        tags=tuple(replace(tag, text=apply.to_text(tag.text, "tag")) for tag in call.tags),
-        stages=tuple(
-            replace(stage, inputs=tuple(map(apply.to_placement, stage.inputs)))
-            for stage in call.stages
-        ),
-        decisions=tuple(map(apply.to_decision, call.decisions)),
-        error=apply.to_error(call.error),
-        attempts=tuple(replace(a, error=apply.to_error(a.error)) for a in call.attempts),
-        metadata=apply.to_json(call.metadata, "metadata"),
-        request_pieces=None,
-    )
+    asked: list[object] = list(redact) if isinstance(redact, list | tuple) else [redact]
+    if redact is None:
+        asked = []
+    steps = [_step(one) for one in asked]
+    named = environ.get(VARIABLE, "").strip()
+    if named and _step(named) not in steps:
+        steps.append(_step(named))
+    return tuple(steps)
 
 
-class _Application:
-    """One hook applied to the parts of one call."""
-
-    def __init__(self, hook: Redact) -> None:
-        self._hook = hook
-        self._has_failed = False
-
-    def to_placement(self, placement: Placement) -> Placement:
-        return replace(placement, block=self._to_block(placement.block))
-
-    def to_text(self, text: str, role: str) -> str:
-        return self._to_block(Block("", role, "text", text, 0, "estimate")).text
-
-    def to_json(self, value: Json, role: str) -> Json:
-        if isinstance(value, str):
-            return self.to_text(value, role)
-        if isinstance(value, Mapping):
-            return {key: self.to_json(item, role) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.to_json(item, role) for item in value]
-        return value
-
-    def to_decision(self, decision: Decision) -> Decision:
-        reason = decision.reason
-        return replace(
-            decision,
-            candidate=self.to_text(decision.candidate, "decision"),
-            reason=None if reason is None else self.to_text(reason, "decision"),
-        )
-
-    def to_error(self, error: CallError | None) -> CallError | None:
-        if error is None or error.message is None:
-            return error
-        return replace(error, message=self.to_text(error.message, "error"))
-
-    def _to_block(self, block: Block) -> Block:
-        try:
-            given = self._hook(block)
-        except BaseException:  # noqa: BLE001 - the hook is the program's; whatever it raises, even
-            # `sys.exit` on this thread of ours, withholds the text and ends no recording.
-            self._tell_once()
-            return replace(block, text=FAILED)
-        if given is None:
-            return replace(block, text=WITHHELD)
-        return given if _is_storable(given) else replace(block, text=FAILED)
-
-    def _tell_once(self) -> None:
-        """Report the fault at hand, unless this call has had one: a call may have 1,000 blocks."""
-        if not self._has_failed:
-            self._has_failed = True
-            log.warning("ctxdiff: the redaction hook failed; texts are withheld", exc_info=True)
+def _step(one: object) -> Step:
+    if isinstance(one, str):
+        if one != SECRETS:
+            raise ValueError(f"texts are redacted by {SECRETS!r} or a function, not by {one!r}")
+        return "secrets"
+    if callable(one):
+        return one
+    raise TypeError(f"texts are redacted by {SECRETS!r} or a function, not by {one!r}")
 
 
-def _is_storable(block: Json) -> bool:
-    return (
-        isinstance(block, Block)
-        and all(
-            isinstance(part, str)
-            for part in (block.content_hash, block.role, block.kind, block.text, block.token_method)
-        )
-        and isinstance(block.token_count, int)
-    )
+class Numbers(Protocol):
+    """What a trace knows of credentials."""
+
+    def salt(self) -> str:
+        """What tells this trace from others."""
+
+    def number(self, kind: str, digest: str) -> int:
+        """The number of the credential with that keyed digest."""
+
+
+class Redaction:
+    """The redaction of one trace. Used by one thread.
+
+    A block that was changed never keeps the hash of what it was: that could be guessed, and would
+    show the text of a session that stored it in clear.
+
+    - Where credentials became tags, the hash is the format's own, of the text with the tags: the
+      same credential has the same number in the whole file.
+    - Where a hook changed it, the hash is keyed: of what it was and what it is now. Two texts that
+      a hook makes equal stay two blocks, so that a change is still seen.
+
+    Args:
+        steps: what is done; empty changes nothing.
+        numbers: those of the trace; asked only when something was found.
+        environ: where the user's key may be.
+    """
+
+    def __init__(
+        self, steps: Steps, numbers: Numbers, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self.steps = steps
+        self._numbers = numbers
+        self._environ = environ
+        self._has_hook = any(step != SECRETS for step in steps)
+        self._kept_key: bytes | None = None
+        self._known: dict[tuple[str, str], int] = {}
+        self._masked: dict[str, Block | None] = {}
+        self._clean_pieces: set[bytes] = set()
+
+    def begin(self) -> None:
+        """A session begins; the trace may be another one than before, under the same name."""
+        self._kept_key = None
+        self._known.clear()
+        self._masked.clear()
+
+    def of(self, call: Call) -> Call:
+        """`call` as it may be stored. Labels stay those of the original texts.
+
+        The bytes of the request are left out unless nothing in them was changed. A step that
+        fails, or gives back something that is no block, costs the text and not the call; how often
+        is in the call's metadata under `redaction`.
+        """
+        seen = Parts(self).of(call) if self.steps else call
+        if not self._may_keep_request(call, seen):
+            seen = replace(seen, request_pieces=None)
+        if call.request_digest is not None and seen.request_pieces is None:
+            # All but a short secret may be known: without a key it could be guessed.
+            digest = keyed_digest(self._key(), "request", call.request_digest)
+            seen = replace(seen, request_digest=digest)
+        return seen
+
+    def masked(self, text: str) -> str:
+        """The text with credentials as tags."""
+        return masked(text, self._tag)
+
+    def masked_block(self, block: Block) -> Block:
+        """The block with credentials as tags; itself when there are none."""
+        known = self._masked.get(block.content_hash, block)
+        if known is not block:
+            return block if known is None else known
+        text = self.masked(block.text)
+        found = None if text == block.text else replace(block, text=text)
+        # The text of a picture says its cost, which may differ where its hash does not.
+        if block.kind != "image":
+            if len(self._masked) >= _MOST_REMEMBERED:
+                self._masked.clear()
+            self._masked[block.content_hash] = found
+        return found or block
+
+    def identified(self, block: Block, original: Block, *, by_hook: bool) -> Block:
+        """`block`, which was made of `original`, under a hash of its own."""
+        if by_hook:
+            parts = (original.content_hash, block.role, block.kind, block.text)
+            return replace(block, content_hash=keyed_digest(self._key(), "block", *parts))
+        return replace(block, content_hash=digest_of(block.role, block.kind, block.text))
+
+    def _tag(self, kind: str, value: str) -> str:
+        digest = keyed_digest(self._key(), "secret", kind, identity_of(kind, value))
+        number = self._known.get((kind, digest))
+        if number is None:
+            number = self._known[kind, digest] = self._numbers.number(kind, digest)
+        return tag_of(kind, number)
+
+    def _key(self) -> bytes:
+        if self._kept_key is None:
+            # Without steps only digests of requests are keyed, for which this session is enough.
+            of_user = user_key(self._environ) if self.steps else os.urandom(KEY_BYTES)
+            try:
+                salt = self._numbers.salt() if self.steps else ""
+            except StoreError:
+                return key_of_file(of_user, os.urandom(KEY_BYTES).hex())
+            self._kept_key = key_of_file(of_user, salt)
+        return self._kept_key
+
+    def _may_keep_request(self, call: Call, seen: Call) -> bool:
+        if call.request_pieces is None or not self.steps:
+            return True
+        return not self._has_hook and seen == call and self._is_clean(call.request_pieces)
+
+    def _is_clean(self, pieces: Sequence[bytes]) -> bool:
+        """Whether no piece has a credential, not even where a decoder does not look."""
+        for piece in pieces:
+            digest = sha256(piece).digest()
+            if digest in self._clean_pieces:
+                continue
+            if secret_spans(piece.decode("utf-8", "replace")):
+                return False
+            if len(self._clean_pieces) >= _MOST_REMEMBERED:
+                self._clean_pieces.clear()
+            self._clean_pieces.add(digest)
+        return True

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ctxdiff_capture.errors import CtxdiffError
 from ctxdiff_capture.guard import log
-from ctxdiff_capture.recorder.redact import Redact
+from ctxdiff_capture.recorder.redact import Redact, Redaction, steps_of
 from ctxdiff_capture.recorder.tracer import Tracer
 from ctxdiff_capture.store.config import Destination, resolve
+from ctxdiff_capture.store.secrets import SecretNumbers
 
 __all__ = ["Tracer", "auto", "configure", "init"]
 
@@ -33,15 +34,29 @@ def init(
 ) -> Tracer:
     """A tracer that records `project`. Opens nothing and starts no thread yet.
 
-    A target that cannot be used costs the recording, with one warning; it is never raised.
+    A target or a redaction that cannot be used costs the recording, with one warning; it is never
+    raised.
 
     Args:
         project: name of what is recorded; the file is `./<project>.ctrace` unless a target is set.
-        redact: gets every block before it is stored and gives back what to store.
+        redact: `"secrets"` stores credentials as tags; a function gets every block before it is
+            stored and gives back what to store; a list of both is done in order. The environment
+            adds to it: `CTXDIFF_REDACT=secrets`.
         path: the trace's file, or a directory for it.
         store: a path or URL, as `CTXDIFF_STORE` takes it; wins over `path`.
     """
-    return Tracer(str(project), _destination(str(project), path, store), redact=redact)
+    destination = _destination(str(project), path, store)
+    redaction = None
+    try:
+        steps = steps_of(redact, os.environ)
+    except (TypeError, ValueError) as problem:
+        # Nothing rather than everything in clear.
+        log.warning("ctxdiff records nothing: %s", problem)
+        destination = None
+    else:
+        if destination is not None and destination.path is not None:
+            redaction = Redaction(steps, SecretNumbers(destination.path))
+    return Tracer(str(project), destination, redact=redaction)
 
 
 def auto(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,10 +19,12 @@ from ctxdiff_capture.hooks.front import Hooks
 from ctxdiff_capture.hooks.stages import with_said
 from ctxdiff_capture.model import Call, Exchange, Json
 from ctxdiff_capture.recorder import exits
-from ctxdiff_capture.recorder.redact import Redact, redacted
+from ctxdiff_capture.recorder.redact import Redaction
+from ctxdiff_capture.recorder.redacting import redacting
 from ctxdiff_capture.recorder.scope import Scope, name_of
 from ctxdiff_capture.recorder.under_way import UnderWay, Unfinished
 from ctxdiff_capture.recorder.writer import Writer
+from ctxdiff_capture.store.base import SessionWriter
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session
 from ctxdiff_capture.tokens.counter import TokenCounter
@@ -67,7 +69,7 @@ class Tracer(Hooks):
         project: str,
         destination: Destination | None,
         *,
-        redact: Redact | None = None,
+        redact: Redaction | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._project = project
@@ -341,7 +343,7 @@ class Tracer(Hooks):
             self._provider = provider
             self._is_closed = self._warned_of_close = False
             self._numbers = itertools.count(1)
-            opening = partial(
+            opening: Callable[[], SessionWriter] = partial(
                 create_session,
                 self._destination,
                 project=self._project,
@@ -349,6 +351,8 @@ class Tracer(Hooks):
                 started_at=iso_of(self._clock.wall_ns()),
                 busy_seconds=BUSY_S,
             )
+            if self._redact is not None:
+                opening = partial(redacting, opening, self._redact)
             self._writer = Writer(
                 opening,
                 self._call_of,
@@ -376,5 +380,4 @@ class Tracer(Hooks):
             invocation.attempts = call.attempts
         if isinstance(job, _Submitted) and job.is_rebuilt:
             call = replace(call, request_pieces=None, request_digest=None)
-        call = with_said(call, exchange, invocation.said, self._count)
-        return call if self._redact is None else redacted(call, self._redact)
+        return with_said(call, exchange, invocation.said, self._count)

@@ -120,6 +120,13 @@ create table if not exists ctx_loss (         -- calls that could not be recorde
     count           integer not null,
     primary key (run_id, reason)
 ) without rowid;
+create table if not exists ctx_secret (       -- credentials shown as tags: [secret:KIND#NUMBER]
+    kind            text not null,            -- aws-key, password, ...
+    number          integer not null,         -- 1, 2, ...: order of first appearance in the file
+    digest          text not null,            -- HMAC under a key that is not in the file
+    primary key (kind, number),
+    unique (kind, digest)
+) without rowid;
 """
 
 ADDED_BY_VERSION_2 = ("agent", "step", "provider")
@@ -166,4 +173,5 @@ SIDE_COLUMNS: dict[str, frozenset[str]] = {
     "ctx_piece": frozenset({"id", "digest", "size", "codec", "body"}),
     "ctx_request": frozenset({"call_id", "pieces"}),
     "ctx_loss": frozenset({"run_id", "reason", "count"}),
+    "ctx_secret": frozenset({"kind", "number", "digest"}),
 }
