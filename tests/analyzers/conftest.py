@@ -105,7 +105,15 @@ class Builder:
             self.texts[digest] = spec.text
             tokens = len(spec.text.split()) if spec.tokens is None else spec.tokens
             self.heads.append(
-                BlockHead(digest, spec.role, spec.kind, tokens, spec.method, not spec.text)
+                BlockHead(
+                    digest,
+                    spec.role,
+                    spec.kind,
+                    tokens,
+                    spec.method,
+                    not spec.text,
+                    spec.text.startswith(("{", "[")),
+                )
             )
         return self.blocks[digest]
 
