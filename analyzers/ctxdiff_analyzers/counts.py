@@ -27,7 +27,11 @@ def is_approximate(timeline: Timeline, turn: Turn) -> bool:
 
     A stored block has one count, made for the provider that sent it first.
     """
-    return not _estimated(timeline).isdisjoint(turn.inputs) or has_foreign_counts(timeline, turn)
+    estimated = _estimated(timeline)
+    # Most runs have estimates only, or none.
+    if estimated and not estimated.isdisjoint(turn.inputs):
+        return True
+    return has_foreign_counts(timeline, turn)
 
 
 def has_foreign_counts(timeline: Timeline, turn: Turn) -> bool:
