@@ -6,14 +6,12 @@ import asyncio
 import gzip
 import http.client
 import json
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from importlib.util import find_spec
 from threading import Thread
 from typing import Any
 
@@ -21,7 +19,7 @@ import httpx
 import httpx2
 import openai
 import pytest
-from ctxdiff_capture import read, trace
+from ctxdiff_capture import trace
 
 CHAT = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Capital of France?"}]}
 STREAM = {**CHAT, "stream": True, "stream_options": {"include_usage": True}}
@@ -268,107 +266,6 @@ def test_a_method_that_somebody_replaced_meanwhile_stays_replaced(
     recording.tracer.close()
 
     assert httpx.Client.send is theirs
-
-
-PROGRAM = """
-import os, sys
-from ctxdiff_capture import trace
-tracer = trace.auto(path=sys.argv[1])
-assert not {"httpx", "httpx2", "aiohttp", "openai"} & set(sys.modules)
-url = sys.argv[2]
-"""
-FRAMEWORKS = {
-    "httpx": """
-import httpx
-httpx.post(url + "/chat/completions", json={"model": "m", "messages": []})
-""",
-    "aiohttp": """
-import asyncio, aiohttp
-async def ask():
-    async with aiohttp.ClientSession() as session:
-        await session.post(url + "/chat/completions", json={"model": "m", "messages": []})
-asyncio.run(ask())
-""",
-    "dspy": """
-os.environ["DSPY_CACHEDIR"] = os.path.dirname(sys.argv[1])
-import asyncio, dspy
-models = [("openai/m", url), ("anthropic/claude-m", url)]
-for name, base in models:
-    lm = dspy.LM(name, api_base=base, api_key="k", cache=False)
-    with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-        dspy.Predict("question -> answer")(question="Capital of France?")
-        asyncio.run(dspy.Predict("question -> answer").acall(question="Capital of France?"))
-""",
-    "agents": """
-from agents import Agent, AsyncOpenAI, OpenAIResponsesModel, Runner, set_tracing_disabled
-set_tracing_disabled(True)
-model = OpenAIResponsesModel("m", AsyncOpenAI(base_url=url, api_key="k"))
-Runner.run_sync(Agent(name="guide", model=model), "x")
-""",
-    "langgraph": """
-from langchain_anthropic import ChatAnthropic
-from langgraph.graph import END, START, MessagesState, StateGraph
-chat = ChatAnthropic(model_name="claude-m", base_url=url.removesuffix("/v1"), api_key="k")
-graph = StateGraph(MessagesState)
-graph.add_node("guide", lambda state: {"messages": [chat.invoke(state["messages"])]})
-graph.add_edge(START, "guide")
-graph.add_edge("guide", END)
-graph.compile().invoke({"messages": [("user", "x")]})
-""",
-    "urllib3": """
-import urllib3
-urllib3.request("POST", url + "/chat/completions", json={"model": "m", "messages": []})
-""",
-    "urllib.request": """
-import json, urllib.request
-body = json.dumps({"model": "m", "messages": []}).encode()
-urllib.request.urlopen(urllib.request.Request(url + "/chat/completions", body)).read()
-""",
-    "litellm": """
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-import asyncio, litellm
-ask = dict(model="openai/m", messages=[{"role": "user", "content": "x"}], api_base=url, api_key="k")
-litellm.completion(**ask)
-asyncio.run(litellm.acompletion(**ask))
-""",
-    "langchain_openai": """
-from langchain_openai import ChatOpenAI
-list(ChatOpenAI(model="m", base_url=url, api_key="k").stream("x"))
-""",
-    "pydantic_ai": """
-from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
-model = OpenAIChatModel("m", provider=OpenAIProvider(base_url=url, api_key="k"))
-Agent(model).run_sync("x")
-""",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("library", FRAMEWORKS)
-def test_a_library_that_is_imported_later_is_recorded(
-    provider: Any, tmp_path: Any, library: str
-) -> None:
-    if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed")
-    path = tmp_path / "run.ctrace"
-    program = PROGRAM + FRAMEWORKS[library]
-    done = subprocess.run(
-        [sys.executable, "-c", program, path, f"{provider.url}/v1"],
-        env={"PYTHONPATH": ":".join(sys.path), "CTXDIFF_STRICT": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
-    reader = read(path)
-    (session,) = reader.sessions()
-    recorded = [reader.request(call.id) for call in reader.load(session.id).calls]
-    reader.close()
-    assert recorded == provider.bodies
 
 
 def test_a_process_is_named_after_its_script(
