@@ -1,0 +1,277 @@
+"""Words in which programs say that something failed, in the languages that they speak.
+
+Each pattern is general: no tool's and no provider's own messages. Patterns are searched in short
+texts and in single lines only, and none has a repetition inside a repetition.
+"""
+# ruff: noqa: RUF001  letters of other scripts are meant
+
+from __future__ import annotations
+
+import re
+
+HEAD = re.compile(
+    r"""
+    (?: [\w$.]{0,80} (?: error | exception | fault ) | [a-z]+ \s (?: error | exception )
+      | [\w./-]{1,40} : \s (?: fatal \s )? error
+      | fatal | failure | failed | panic | abort(?:ed)? | err! | npm \s err! | e
+      | fehler | ausnahme | erreur | échec | error(?:e|es)? | excepción | fallo | errore
+      | erro | falha | fout | fel | fejl | feil | virhe | błąd | chyba | hiba | eroare
+      | ошибка | сбой | помилка | σφάλμα | hata | lỗi | kesalahan | שגיאה | خطأ | त्रुटि
+    )
+    (?: \s? \[ [^\]\n]{1,40} \] | \s? \( [^)\n]{1,60} \) | \s \d{3} | \s [A-Z][A-Z_]?\d{3,5} )?
+    \s? (?: : | ： | \s [-–—] \s | ! (?=\s) )
+    | \[ (?: error | exception | fatal | failed ) \] \s
+    | (?-i: [A-Z][A-Z0-9]{0,20} _ (?: [A-Z0-9]+ _ )? )? (?-i: ERR | ERROR | FAILED | FAILURE
+      | TIMEOUT | DENIED
+      | NOT_FOUND | REFUSED | UNAVAILABLE | EXCEEDED | INVALID | UNAUTHORIZED
+      | FORBIDDEN ) (?-i: _[A-Z0-9_]{1,40} )?
+      (?: \s? [:(\-–—] | $ )
+    | (?: 错误 | 錯誤 | 出错 | 异常 | 失败
+      | エラー | 例外 | 失敗 | 오류 | 에러 | 실패 ) [^\n]{0,12} [:：]
+    | (?: an? \s )? (?: \w+ \s ){0,2} (?: error | exception ) \s
+      (?: executing | calling | running | invoking | occurred | was \s (?: raised | thrown )
+        | while | when | during | fetching | reading | processing | parsing | code \s \W? \d ) \b
+    | (?: es \s ist \s )? ein \s fehler \s | une \s erreur \s
+      | se \s ha \s producido \s un \s error
+    | si \s è \s verificato \s un \s errore | ocorreu \s um \s erro | er \s is \s een \s fout
+    | det \s (?: oppstod | uppstod | opstod ) \s | произошла \s ошибка | wystąpił \s błąd
+    | something \s went \s wrong | uncaught \s | unhandled \s
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How an error message begins."""
+
+TELLING = re.compile(
+    r"""
+    \b connection \s (?: was \s | has \s been \s )? (?: reset | refused | aborted | closed | lost
+      | timed \s out | failed | error )
+    | \b broken \s pipe | \b no \s route \s to \s host | \b (?: host | network ) \s (?: is \s )?
+      (?: down | unreachable ) | \b name \s (?: or \s service \s not \s known | resolution )
+    | \b temporary \s failure | \b getaddrinfo | \b socket \s hang \s up
+    | \b timed \s out \b | ^ time-?out [.!]? $ | \b time-?out \s (?: after | while | waiting
+      | reached
+      | exceeded | expired | error | of \s \d ) | \b (?: request | gateway | read | operation
+      | connect(?:ion)? | execution | tool
+      | lock | query | upstream ) \s time-? \s? out | \b deadline \s exceeded
+    | \b permission \s denied | \b access \s (?: is \s | was \s )? (?: denied | forbidden )
+    | \b operation \s not \s permitted | \b (?: not \s authori[sz]ed | unauthori[sz]ed
+      | forbidden )
+    | \b authentication \s (?: failed | required ) | \b (?: token | session | credentials? | key )
+      \s (?: has \s | have \s | is \s )? (?: expired | revoked )
+    | \b no \s such \s \w+ | \b command \s not \s found | \b is \s not \s recogni[sz]ed
+    | \b does \s not \s exist | \b (?: doesn't | didn't ) \s exist | \b not \s a \s directory
+    | \b (?: no \s space \s left | disk \s (?: is \s )? full | out \s of \s memory
+      | quota \s exceeded )
+    | \b read-only \s file \s system | \b is \s a \s directory | \b segmentation \s fault
+    | \b core \s dumped | \b stack \s overflow | \b database \s is \s locked | \b deadlock
+    | \b internal \s (?: server \s )? error | \b service \s (?: is \s )? (?: temporarily \s )?
+      unavailable | \b bad \s (?: gateway | request ) | \b too \s many \s (?: requests
+      | connections )
+    | \b rate [ -]? limit (?: ed | \s exceeded | \s reached | \s hit ) | \b throttl (?: ed | ing )
+    | \b (?: temporarily | currently ) \s unavailable | \b try \s again \s (?: later | in )
+    | \b (?: is | are | was ) \s (?: not \s available | unavailable | unreachable | overloaded
+      | down )
+    | \b (?: unknown | unsupported | unrecogni[sz]ed ) \s (?: tool | function | command | method
+      | option | argument | parameter | operation | host | error | column | table )
+    | \b no \s (?: handler | tool | function ) \s (?: is \s )? (?: registered | named | called
+      | found )
+    | \b (?: execution | operation | request | call | query | command | tool | job | build
+      | upload
+      | download | lookup | handshake | validation | import | transaction ) \s (?: has \s
+      | was \s )?
+      (?: failed | aborted | rejected | terminated | crashed | errored )
+    | \b (?: certificate | ssl | tls ) \b .{0,30} \b (?: verify | verification | error | failed
+      | expired )
+    | \b something \s went \s wrong | \b encountered \s an? \s (?: unexpected | internal | error )
+    | \b (?: returned | responded | answered | got | received ) \s (?: with \s | an? \s | http \s
+      | error \s | status \s | code \s )* [45]\d\d \b
+    | \b (?: is | are ) \s (?: locked | offline | unreachable | not \s (?: allowed | permitted ) )
+    | \b (?: unreachable | version \s mismatch | insufficient \s (?: perm | priv | scope
+      | right ) )
+    | \b quota \s .{0,20} exceeded | \b exceeded \s the \s (?: max | quota | limit | time
+      | allowed )
+    | \b (?: payload | request | file | body | response ) \s (?: is \s )? too \s large
+    | \b index \s out \s of | \b division \s by \s zero | \b null \s pointer
+      | \b gave \s up \s after
+    | \b (?: failed | failing | aborted ) \s after \s \d | \b after \s \d+ \s (?: attempts
+      | retries | tries )
+    | \b (?: under | for | in ) \s maintenance
+    | \b (?: unexpected | syntax | parse | unknown | server | network ) \s error
+    | \b E (?: CONN(?:REFUSED|RESET|ABORTED) | TIMEDOUT | NOENT | ACCES | PERM | PIPE | NOTFOUND
+      | HOSTUNREACH | NETUNREACH | EXIST | ISDIR | NOTDIR | MFILE | AI_AGAIN | BUSY | NOSPC ) \b
+    | \b (?: http | status | code ) [ /=:]{0,3} (?: \d\.\d \s )? (?: status \s
+      | code \s )* [45]\d\d \b
+    | \b [45]\d\d [ :-]{1,3} (?: bad | unauthori[sz]ed | forbidden | not \s found | conflict
+      | gone
+      | too | internal | not \s implemented | service | gateway | request | unprocessable
+      | payment )
+    | zeitüberschreitung | verbindung \s .{0,30} (?: abgelehnt | verweigert | abgebrochen
+      | zurückgesetzt
+      | unterbrochen | fehlgeschlagen ) | zugriff \s verweigert | keine \s berechtigung
+    | fehlgeschlagen | nicht \s (?: gefunden | erreichbar | verfügbar )
+    | (?: connexion | accès ) \s .{0,20} (?: refusée? | interrompue? | perdue? | réinitialisée?
+      | expirée? )
+    | délai \s .{0,30} (?: dépassé | expiré ) | permission \s (?: refusée | non \s accordée )
+    | introuvable | indisponible | a \s échoué
+    | conexión \s .{0,20} (?: rechazada | perdida | cerrada | restablecida | agotada )
+    | tiempo \s de \s espera | (?: acceso | permiso ) \s denegado
+      | no \s (?: se \s )? (?: encontr | existe
+      | disponible ) | no \s se \s pudo
+    | connessione \s .{0,20} (?: rifiutata | interrotta | scaduta | chiusa ) | tempo \s scaduto
+    | (?: accesso | permesso ) \s negato | non \s (?: trovat | disponibile | riuscit )
+      | impossibile
+    | conexão \s .{0,20} (?: recusada | perdida | encerrada | redefinida )
+      | tempo \s (?: limite | esgotado )
+    | (?: acesso | permissão ) \s negad[ao] | não \s (?: encontrad | disponível
+      | foi \s possível )
+    | verbinding \s .{0,20} (?: geweigerd | verbroken ) | toegang \s geweigerd
+      | niet \s (?: gevonden
+      | beschikbaar ) | mislukt
+    | (?: tilgang | åtkomst | adgang ) \s (?: nektet | nekad | nægtet ) | tidsavbrudd | tidsgräns
+    | (?: ikke | inte | ei ) \s (?: funnet | hittades | fundet | tilgjengelig | tillgänglig
+      | löytynyt )
+    | (?: tilkoblingen | anslutningen | forbindelsen ) \s .{0,20} (?: avbrutt | bröts | afbrudt
+      | nektet
+      | nekades | tilbakestilt )
+    | mislyktes | misslyckades | mislykkedes
+    | (?: brak \s dostępu | odmowa \s dostępu | przekroczono \s .{0,10}czas
+      | nie \s (?: znaleziono
+      | można ) | połączenie \s .{0,20} (?: odrzucone | zerwane | przerwane ) )
+    | (?: доступ \s запрещ | отказано \s в | не \s (?: найден | удалось | существует | доступен )
+      | время \s ожидания | соединение \s .{0,20} (?: сброшено | разорвано | отклонено ) )
+    | (?: не \s вдалося | не \s знайдено | доступ \s заборонено )
+    | (?: bağlantı .{0,20} (?: reddedildi | kesildi ) | zaman \s aşımı | erişim \s engellendi
+      | bulunamadı )
+    | 超时 | 逾時 | 连接.{0,6}(?: 拒绝 | 失败 | 重置 | 断开 ) | 連線.{0,6}失敗 | 拒绝访问 | 没有权限
+    | 权限不足 | 不存在 | 找不到 | 无法 | 無法 | 失败 | 失敗 | 服务不可用 | 内部错误
+    | タイムアウト | 接続.{0,6}(?: 拒否 | 失敗
+      | リセット | 切断 ) | アクセス.{0,6}拒否 | 権限がありません
+    | 見つかりません | 存在しません | できません(?:でした)? | できませんでした | 利用できません
+    | 시간\s?초과 | 연결.{0,8}(?: 거부 | 실패 | 끊 )
+      | 권한이?\s?없 | 찾을\s?수\s?없 | 존재하지\s?않 | 실패
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What an error message says in few words, of a system, a network, a service."""
+
+OPENING = re.compile(
+    r"""
+    (?: failed \s to | failure | failed \b | unable \s to | could \s? n[o']t | couldn't
+      | can(?:not|'t|\snot) \s (?: be \s )? (?: open | read | write | connect | find | found
+      | access
+        | resolve | parse | load | reach | execute | complete | process | fetch | get | create
+        | delete | locate | import | determine | perform | retrieve | run | call | update )
+      | invalid \s (?: arg | request | input | param | token | api | cred | json | syntax
+      | date | format
+        | value | id \b | path | url | response | key | query | type | state | operation
+      | session )
+      | missing \s (?: required | param | arg | field | key | api | auth | cred )
+      | (?: unknown | no \s such | unsupported | unexpected | undefined ) \s \w
+      | (?: access | permission | request ) \s (?: was \s )? (?: denied | rejected | refused )
+      | timed \s out | aborted | cancell?ed \s by | killed | crashed | interrupted
+      | konnte \s .{0,80} nicht | impossible \s (?: de | d' ) | échec | no \s se \s pudo
+      | impossibile
+      | não \s foi \s possível | kon \s .{0,60} niet | kunne \s ikke | kunde \s inte
+      | nie \s udało
+      | не \s удалось | не \s вдалося
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How a message without the word error begins."""
+
+NOT_FOUND = re.compile(
+    r"\b not \s found \b | \b could \s not \s be \s \w+ | \b is \s invalid \b"
+    r"| \b has \s the \s wrong \s type | \b is \s (?: required | missing ) $"
+    r"| \b not \s implemented",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a message of very few words says of the thing that was asked for."""
+
+NOTHING_FOUND = re.compile(
+    r"""
+    ^ \W* (?: no | 0 | zero | nothing | none | keine? | aucun | sin | ningún | nessun | nenhum
+      | ingen
+      | inga | geen | brak | нет | ничего ) \b (?! \s (?: such | route | space | handler | tool \s
+      | permission | access | response | connection | authori ) )
+    | \b (?: no | 0 | zero ) \s (?: \w+ \s ){0,3} (?: results? | matches | entries | records
+      | hits
+      | items | rows | errors? | failures? | failed | problems | issues ) \b
+    | 没有(?:找到)?(?:结果|匹配) | 該当(?:する)?.{0,8}(?:なし|ありません) | 결과(?:가)?\s?없
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A search that found nothing, a check that had nothing to complain of."""
+
+ABOUT_FAILURES = re.compile(
+    r"""
+    \b (?: customers? | users? | clients? | guests? | patients? | reporters? | tickets?
+      | reports? | said
+      | says | reported | complain\w* | asked | asks | fix(?:ed|es)? | resolved? | solved | closes
+      | guide | how \s to | troubleshoot\w* | handl(?:e|es|ing) | if | when(?:ever)? | should
+      | must
+      | will | may | might | would | policy | note | notes | chapter | section | added | changed
+      | handled | retr(?:y|ied|ies) \s succe\w+ | succe(?:eded|ss\w*) ) \b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words of a text that speaks about failures and is none."""
+
+LOG_LINE = re.compile(
+    r"^\W{0,3}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
+    r"|^\W{0,3}\d\d/[A-Z][a-z]{2}/"
+    r"|^\W{0,2}(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|NOTICE|CRITICAL)\b"
+    r"|\b(?:level|lvl|severity)[\"']?[=:]",
+)
+HIT_LINE = re.compile(
+    r"^[^\s:]{1,200}[:\-]\d+[:\-]|^\s{0,8}\d{1,6}\s?[\t|│→:]|^\s{0,8}\d{1,6}\s{2,}\S"
+)
+"""A line of a search (`file:12: text`), or of a file shown with its line numbers."""
+TEST_REPORT = re.compile(
+    r"\b\d+ (?:passed|failed|failures?|passing|failing|skipped|tests?|examples?|specs?|errors?)\b"
+    r"|\b(?:passed|failed|failures|tests(?: run)?|errors): *\d+"
+    r"|^(?-i:FAILED|PASSED|FAIL|PASS|ok|not ok)\b"
+    r"|={3,} (?:FAILURES|ERRORS|test session)|test result:",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The report of a test run or of a checker, which is what such a tool is for."""
+
+TRACEBACK = re.compile(
+    r"""
+    ^ Traceback \s \( most \s recent \s call \s last \)
+    | ^ (?: Uncaught \s | Unhandled \s )? [\w.$]* (?: Error | Exception ) \b [^\n]{0,400} \n
+      (?: [^\n]{0,400} \n ){0,3} \s+ (?: at | File ) \s \S
+    | ^ Exception \s in \s thread \b | ^ Unhandled \s exception | ^ Caused \s by: \s
+    | ^ panic: \s | ^ goroutine \s \d+ \s \[
+      | ^ thread \s '[^'\n]{0,80}' \s (?:\(\d+\)\s)? panicked \s at
+    | ^ \*\* \s \( \w+ \) | ^ (?: PHP \s )? (?: Fatal | Parse ) \s error:
+      | ^ Error \s in \s [^\n]{1,80} :
+    | ^ [^\s:]{1,120} : \d+ : in \s [`'] [^\n]{0,200} \( \w+ (?: Error | Exception ) \)
+    | ^ Segmentation \s fault | ^ FATAL \s EXCEPTION
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+"""Where a traceback begins: Python, JavaScript, Java, C#, Go, Rust, Ruby, PHP, Elixir, R."""
+LAST_LINE = re.compile(
+    r"^[\w.$]*(?:Error|Exception|Interrupt|Exit|Fault|Warning)\b\s*(?::.*|\(.*)?$|^\s+at \S"
+    r"|^exit status \d|core dumped|^\s*\^+$|RUST_BACKTRACE|^\s*\.\.\. \d+ more$",
+)
+"""How a traceback ends."""
+SHELL_LINE = re.compile(
+    r"^(?:-?(?:/\S*/)?(?:ba|z|da|k|c|fi)?sh|cmd|pwsh|powershell|make(?:\[\d+\])?)(?:\.exe)?: "
+    r".{0,200}(?:not found|[Nn]o such file|[Pp]ermission denied|cannot |\*\*\* )"
+    r"|is not recognized as an internal or external command|^npm ERR!",
+)
+"""A shell's own complaint."""
+EXIT_LINE = re.compile(
+    r"^\W{0,3}(?:(?:the )?(?:command|process|script|tool|program)\b.{0,40})?"
+    r"(?:exit(?:ed)?|return(?:ed)?|terminated|failed)(?: with| by)?(?: non-?zero)?"
+    r"[ _-]?(?:exit[ _-])?(?:status|code|signal)\W{0,3}(?:code\W{0,2})?(-?[1-9]\d{0,9})\W{0,3}$",
+    re.IGNORECASE,
+)
+"""A line that tells the exit status of a command."""
+TAG = re.compile(
+    r"<(?:\w{0,40}[:_-])?(?:error|exception|fault|tool_use_error)\b[^>]{0,80}>", re.IGNORECASE
+)
+ERROR_PAGE = re.compile(r"<title>\s{0,20}[45]\d\d\b", re.IGNORECASE)
+"""Markup that is an error and nothing else."""
