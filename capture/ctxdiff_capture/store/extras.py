@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import orjson
+
 from ctxdiff_capture.model import Attempt, Call, CallDetail, CallError, Json, Marker, Placement, Tag
 from ctxdiff_capture.store.pieces import inflated
 from ctxdiff_capture.store.values import (
@@ -124,7 +126,11 @@ def _packed_places(call: Call) -> bytes | None:
     present = {name: value for name, value in places.items() if value}
     if not present:
         return None
-    return zlib.compress(json.dumps(present, separators=(",", ":")).encode())
+    try:
+        plain = orjson.dumps(present)
+    except TypeError:  # a lone surrogate, which only Python's own JSON can spell
+        plain = json.dumps(present, separators=(",", ":")).encode()
+    return zlib.compress(plain, 1)  # a call's paths are small, and every call has some
 
 
 def _paths(placements: Sequence[Placement]) -> list[str]:

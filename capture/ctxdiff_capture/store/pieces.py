@@ -13,13 +13,18 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import accumulate
 
+import orjson
+
 from ctxdiff_capture.errors import NotATrace
 
 WORTH_PACKING_BYTES = 256
 MAX_BODY_BYTES = 256 * 2**20
 """A stored body that claims to be larger is not read."""
 
-_CACHED_PIECES = 50_000
+_LONG_BYTES = 4_096
+_ENTRY_BYTES = 150
+"""What Python needs to remember one piece beside its bytes."""
+_REMEMBERED_BYTES = 12 * 2**20
 _CHUNK = 500
 
 
@@ -28,7 +33,10 @@ class PieceWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        # By the piece itself or, of a long one, by its digest. The pieces of a conversation are the
+        # same objects in each call, so most look-ups compare no bytes.
         self._ids: dict[bytes, int] = {}
+        self._remembered_bytes = 0
 
     def write(self, call_id: str, pieces: Sequence[bytes]) -> None:
         """Store the body of a call which has none yet."""
@@ -38,16 +46,19 @@ class PieceWriter:
     def forget(self) -> None:
         """The transaction was undone: what was remembered of it may not exist."""
         self._ids.clear()
+        self._remembered_bytes = 0
 
     def _id_of(self, piece: bytes) -> int:
         """The number of a piece, which is stored if it is new."""
-        digest = sha256(piece).digest()
-        known = self._ids.get(digest)
+        key = piece if len(piece) < _LONG_BYTES else sha256(piece).digest()
+        known = self._ids.get(key)
         if known is None:
+            digest = sha256(piece).digest() if key is piece else key
             known = self._stored_id(digest) or self._insert(digest, piece)
-            if len(self._ids) >= _CACHED_PIECES:
-                self._ids.clear()
-            self._ids[digest] = known
+            if self._remembered_bytes >= _REMEMBERED_BYTES:
+                self.forget()
+            self._ids[key] = known
+            self._remembered_bytes += len(key) + _ENTRY_BYTES
         return known
 
     def _stored_id(self, digest: bytes) -> int | None:
@@ -129,7 +140,7 @@ def packed_numbers(numbers: Sequence[int]) -> bytes:
     """
     previous = [0, *numbers[:-1]]
     differences = [number - before for number, before in zip(numbers, previous, strict=False)]
-    return zlib.compress(json.dumps(differences, separators=(",", ":")).encode())
+    return zlib.compress(orjson.dumps(differences), 1)
 
 
 def unpacked_numbers(packed: object) -> list[int]:

@@ -1,0 +1,107 @@
+"""Calls that begin like earlier ones are stored by copying, and read as if they had not been."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from ctxdiff_capture.hashing import digest_of
+from ctxdiff_capture.model import Block, Call, Placement
+from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.store.open import create_session, open_reader
+from ctxdiff_capture.store.sqlite_writer import SQLiteWriter
+from hypothesis import given
+from hypothesis import strategies as st
+
+START = "2026-11-30T11:39:03.079952+00:00"
+
+
+def placed(number: int, label: str = "user") -> Placement:
+    text = f"text {number}"
+    block = Block(digest_of("user", "message", text), "user", "message", text, 2, "estimate")
+    return Placement(block, label, path=f"/messages/{number}")
+
+
+POOL = tuple(placed(number) for number in range(6))
+"""Shared objects, as decoders give them to the turns of one conversation."""
+
+
+def call(seq: int, inputs: Sequence[Placement], call_id: str | None = None) -> Call:
+    return Call(call_id or f"{seq:032x}", seq, "openai", "openai.chat", tuple(inputs))
+
+
+def session(path: Path) -> SQLiteWriter:
+    writer = create_session(
+        Destination(path=path), project="p", provider="openai", started_at=START
+    )
+    assert isinstance(writer, SQLiteWriter)
+    return writer
+
+
+def members(path: Path) -> list[tuple[Placement, ...]]:
+    reader = open_reader(path)
+    try:
+        (found,) = reader.sessions()
+        return [reader.inputs(head.id) for head in reader.load(found.id).calls]
+    finally:
+        reader.close()
+
+
+STEPS = st.lists(
+    st.tuples(st.lists(st.sampled_from(POOL), max_size=9), st.booleans(), st.booleans()),
+    min_size=1,
+    max_size=14,
+)
+
+
+@given(STEPS)
+def test_any_sequence_of_calls_is_read_as_it_was_written(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.ctrace"
+        writer = session(path)
+        written: list[tuple[Placement, ...]] = []
+        for added, is_fresh, goes_on in steps:
+            inputs = [*written[-1], *added] if goes_on and written else added
+            # Fresh ones are equal, but not the same objects.
+            written.append(tuple(placed(POOL.index(p)) if is_fresh else p for p in inputs))
+            writer.write(call(len(written), written[-1]))
+        writer.close()
+        assert members(path) == written
+
+
+def test_a_label_that_changed_is_not_copied(tmp_path: Path) -> None:
+    writer = session(tmp_path / "t.ctrace")
+    tagged = placed(0, "rag")
+    writer.write_many([call(1, POOL[:3]), call(2, [tagged, *POOL[1:4]]), call(3, POOL)])
+    writer.close()
+    assert members(tmp_path / "t.ctrace") == [POOL[:3], (tagged, *POOL[1:4]), POOL]
+
+
+def test_a_call_amended_meanwhile_is_not_copied_from(tmp_path: Path) -> None:
+    writer = session(tmp_path / "t.ctrace")
+    writer.write(call(1, POOL[:4]))
+    writer.amend(call(1, POOL[2:4]))
+    writer.write(call(2, POOL[:5]))
+    writer.close()
+    assert members(tmp_path / "t.ctrace") == [POOL[2:4], POOL[:5]]
+
+
+def test_what_an_undone_transaction_wrote_is_not_copied_from(tmp_path: Path) -> None:
+    writer = session(tmp_path / "t.ctrace")
+    writer.write(call(1, POOL[:1]))
+    with pytest.raises(Exception, match="UNIQUE"):
+        writer.write_many([call(2, POOL[:4]), call(1, POOL[:4])])
+    writer.write(call(3, POOL))
+    writer.close()
+    assert members(tmp_path / "t.ctrace") == [POOL[:1], POOL]
+
+
+def test_rows_that_another_program_removed_are_written_anew(tmp_path: Path) -> None:
+    writer = session(tmp_path / "t.ctrace")
+    writer.write(call(1, POOL[:4]))
+    writer._connection.execute("delete from call_block where position = 2")
+    writer.write(call(2, POOL))
+    writer.close()
+    assert members(tmp_path / "t.ctrace")[1] == POOL
