@@ -23,7 +23,7 @@ from ctxdiff_capture.model import Block, Call
 from ctxdiff_capture.store import schema
 from ctxdiff_capture.store.connection import open_untouched
 from ctxdiff_capture.store.extras import delete_extras, write_extras
-from ctxdiff_capture.store.membership import delete_inputs, write_inputs
+from ctxdiff_capture.store.membership import MemberWriter, delete_inputs
 from ctxdiff_capture.store.pieces import PieceWriter
 from ctxdiff_capture.store.said import staged, write_said
 from ctxdiff_capture.store.values import json_text, storable, storable_or_none
@@ -66,6 +66,7 @@ class SQLiteWriter:
         self._connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
+        self._members = MemberWriter(self._connection)
         self._pieces = PieceWriter(self._connection)
         row = (
             self._session_id,
@@ -111,6 +112,7 @@ class SQLiteWriter:
                 raise TraceNotFound(f"no call {call.id!r} is stored", remedy="write it first")
             delete_extras(self._connection, call.id)
             delete_inputs(self._connection, call.id)
+            self._members.forget(call.id)
             self._connection.execute("delete from call where id = ?", (call.id,))
             self._insert(call)
             self._roll_up_models([call])
@@ -141,7 +143,9 @@ class SQLiteWriter:
         self._connection.execute("pragma journal_mode = wal")
         # In WAL mode a killed process loses nothing at NORMAL; only a power cut may cost the end.
         self._connection.execute("pragma synchronous = normal")
-        self._connection.execute("pragma foreign_keys = on")
+        # Blocks are stored before the rows that name them. Checking that again for each row takes a
+        # fifth of the time of writing.
+        self._connection.execute("pragma foreign_keys = off")
 
     def _begin(self, row: tuple[object, ...]) -> None:
         """Create or widen the tables, check the versions, add the session."""
@@ -181,8 +185,10 @@ class SQLiteWriter:
                 storable(call.provider),
             ),
         )
-        self._insert_blocks([p.block for p in (*call.inputs, *call.outputs, *staged(call))])
-        write_inputs(self._connection, call.id, call.inputs)
+        start = self._members.alike(call.inputs)
+        new_inputs = call.inputs[start.count :]
+        self._insert_blocks([p.block for p in (*new_inputs, *call.outputs, *staged(call))])
+        self._members.write(call.id, call.inputs, start)
         write_extras(self._connection, call)
         write_said(self._connection, call)
         if call.request_pieces is not None:
@@ -243,6 +249,7 @@ class SQLiteWriter:
                     self._connection.execute("rollback")
                 self._models = models
                 self._known_blocks.clear()
+                self._members.forget()
                 self._pieces.forget()
                 raise
 
