@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
 from ctxdiff_analyzers import similar
 from ctxdiff_analyzers.align import align, in_order
-from ctxdiff_analyzers.content import part_id, schema_names, without_markers
+from ctxdiff_analyzers.content import is_tool_result, part_id, schema_names, without_markers
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
 MARKER_TOKENS = 64
@@ -50,13 +50,14 @@ def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = 
         found_same, found_edited = _paired(left, right, sides)
         same += found_same
         edited += found_edited
-    taken_old = {i for i, _ in same + edited}
-    taken_new = {j for _, j in same + edited}
+    left_old, left_new = _left(aligned.only_old, aligned.only_new, same + edited)
+    edited += _joined((old, left_old), (new, left_new), timeline, there, same)
+    left_old, left_new = _left(left_old, left_new, edited)
     return Matching(
         tuple(sorted(same, key=_by_new)),
         tuple(sorted(edited, key=_by_new)),
-        tuple(i for i in aligned.only_old if i not in taken_old),
-        tuple(j for j in aligned.only_new if j not in taken_new),
+        left_old,
+        left_new,
     )
 
 
@@ -112,6 +113,60 @@ def _gaps(
 
 
 _Pairs = list[tuple[int, int]]
+_Left = tuple[int, ...]
+
+
+def _left(old: Iterable[int], new: Iterable[int], taken: _Pairs) -> tuple[_Left, _Left]:
+    olds, news = {i for i, _ in taken}, {j for _, j in taken}
+    return tuple(i for i in old if i not in olds), tuple(j for j in new if j not in news)
+
+
+def _joined(
+    old: tuple[Turn, _Left],
+    new: tuple[Turn, _Left],
+    timeline: Timeline,
+    there: Timeline,
+    same: _Pairs,
+) -> _Pairs:
+    """Tool results that are left over on both sides and answer the same call, however unlike.
+
+    By the call's id, without one by their place right behind the same call.
+    """
+    olds = [i for i in old[1] if _is_result(timeline, old[0].inputs[i])]
+    news = [j for j in new[1] if _is_result(there, new[0].inputs[j])]
+    if not olds or not news:
+        return []
+    by_id = {found: i for i in olds if (found := _call_id(timeline, old[0], i)) is not None}
+    after = {(j, there.blocks[new[0].inputs[j]].role): i for i, j in same}
+    pairs: _Pairs = []
+    for j in news:
+        found = _call_id(there, new[0], j)
+        before = after.get((j - 1, "assistant"))
+        i = by_id.pop(found, None) if found is not None else None
+        if found is None and before is not None and before + 1 in olds:
+            i = before + 1
+        if i is not None and i not in {one for one, _ in pairs}:
+            pairs.append((i, j))
+    return pairs
+
+
+def _is_result(timeline: Timeline, block: int) -> bool:
+    head = timeline.blocks[block]
+    if head.role == "tool":
+        return True
+    if head.role not in ("user", "function") or not head.opens_json:
+        return False
+    return timeline.fact("is result", block, is_tool_result)
+
+
+def _call_id(timeline: Timeline, turn: Turn, index: int) -> str | None:
+    """The id of the call that a result answers."""
+    block = turn.inputs[index]
+    if timeline.blocks[block].opens_json:
+        own = timeline.fact("part id", block, part_id)
+        if own is not None:
+            return own
+    return timeline.detail(turn).tool_call_ids.get(turn.positions[index])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Usage
+from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Stage, Usage
 
 TextOf = Callable[[str], str]
 """Content hash to text. Raises KeyError for a block that the timeline does not hold."""
@@ -26,6 +26,9 @@ class Records(Protocol):
     def request(self, call_id: str) -> bytes | None:
         """The request body, byte for byte; None where it was not kept."""
 
+    def stages(self, call_id: str) -> Sequence[Stage]:
+        """What the program held before the call, in the order in which it said so."""
+
 
 class NoRecords:
     """The records of a timeline that has none: files of ctxdiff, turns made by hand."""
@@ -38,6 +41,11 @@ class NoRecords:
     def request(self, call_id: str) -> None:
         """Nothing."""
         del call_id
+
+    def stages(self, call_id: str) -> Sequence[Stage]:
+        """None."""
+        del call_id
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +146,10 @@ class Timeline:
     def request(self, turn: Turn) -> bytes | None:
         """The call's request body, byte for byte; None where it was not kept. Not remembered."""
         return self.records.request(turn.call.id)
+
+    def stages(self, turn: Turn) -> Sequence[Stage]:
+        """What the program held before the call, with its texts. Not remembered."""
+        return self.records.stages(turn.call.id)
 
     def fact(self, question: str, block: int, answer: Callable[[str], Fact]) -> Fact:
         """`answer(text of the block)`, worked out once per block of the session."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Decision, Recording
+from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Decision, Recording, Stage
 from ctxdiff_capture.store.base import TraceReader
 
 from ctxdiff_mcp.answers.buckets import bucketed
@@ -126,6 +126,11 @@ class _NoTexts:
     def request(self, call_id: str) -> None:
         """None: a request is all words."""
         del call_id
+
+    def stages(self, call_id: str) -> tuple[Stage, ...]:
+        """None: what a program held is words."""
+        del call_id
+        return ()
 
     def decisions(self, call_id: str) -> tuple[Decision, ...]:
         """None: a planner's decisions are words, and withheld like all others."""

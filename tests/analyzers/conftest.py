@@ -14,7 +14,7 @@ import pytest
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_capture.decoders.usage import usage_of
 from ctxdiff_capture.hashing import digest_of
-from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Usage
+from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Stage, Usage
 
 LABELS = {"assistant": "history", "tool": "tool_output"}
 
@@ -46,7 +46,8 @@ class Spec:
 class Builder:
     """Collects blocks and turns; tokens of a block are its words unless given.
 
-    A call may bring `detail=CallDetail(...)` and `body=`: bytes, or what JSON can spell.
+    A call may bring `detail=CallDetail(...)`, `stages=(Stage(...),)` and `body=`: bytes, or what
+    JSON can spell.
     """
 
     has_outputs: bool = False
@@ -58,6 +59,7 @@ class Builder:
     fetched: list[str] = field(default_factory=list)
     details: dict[str, CallDetail] = field(default_factory=dict)
     requests: dict[str, bytes] = field(default_factory=dict)
+    held: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
 
     def add(self, *inputs: Spec, outputs: Any = (), usage: Any = None, **call: Any) -> Turn:
         seq = call.pop("seq", len(self.turns) + 1)
@@ -69,6 +71,7 @@ class Builder:
         }
         positions = call.pop("positions", range(len(inputs)))
         self.details[head["id"]] = call.pop("detail", CallDetail())
+        self.held[head["id"]] = call.pop("stages", ())
         if (body := call.pop("body", None)) is not None:
             self.requests[head["id"]] = (
                 body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -97,6 +100,9 @@ class Builder:
 
     def request(self, call_id: str) -> bytes | None:
         return self.requests.get(call_id)
+
+    def stages(self, call_id: str) -> tuple[Stage, ...]:
+        return self.held.get(call_id, ())
 
     def _block(self, spec: Spec) -> int:
         digest = spec.content_hash
