@@ -23,7 +23,7 @@ BATCH_BYTES = 8 * 2**20
 
 KEEN_S = 0.05
 LOOK_EVERY_S = 0.002
-"""After a job the queue is looked at that often, for so long; then the thread sleeps on it."""
+"""After a job the queue is looked at so soon, then ever later, for so long; then it is slept on."""
 
 
 class Job(Protocol):
@@ -136,10 +136,12 @@ class Inbox:
         Waking a thread for each item costs the host several times more than putting it.
         """
         until = monotonic() + KEEN_S if self._is_keen else 0.0
+        pause = LOOK_EVERY_S
         while monotonic() < until:
             if (item := self._at_hand()) is not None:
                 return item
-            sleep(LOOK_EVERY_S)
+            sleep(pause)
+            pause *= 2  # a look costs time of the host's too
         # In this order here and the other way round in `rouse`: one of the two sees the other.
         self._is_asleep = seconds is None
         if self._is_roused:
