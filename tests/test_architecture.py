@@ -25,8 +25,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     GUARD: set(),
     f"{CAPTURE}.hashing": {MODEL},
     f"{CAPTURE}.tokens": {MODEL, ERRORS, f"{CAPTURE}.hashing"},  # an image is hashed by parts
-    f"{CAPTURE}.wire": {MODEL, GUARD, ERRORS},
-    f"{CAPTURE}.decoders": {MODEL, f"{CAPTURE}.hashing", f"{CAPTURE}.tokens", ERRORS},
+    f"{CAPTURE}.wire": {MODEL, GUARD, ERRORS, f"{CAPTURE}.secrets"},
+    f"{CAPTURE}.decoders": {
+        MODEL,
+        f"{CAPTURE}.hashing",
+        f"{CAPTURE}.tokens",
+        f"{CAPTURE}.secrets",
+        ERRORS,
+    },
     f"{CAPTURE}.secrets": {GUARD},
     f"{CAPTURE}.store": {MODEL, ERRORS, f"{CAPTURE}._version"},
     # The recorder calls the hooks; they know it as protocols of their own.

@@ -198,7 +198,7 @@ class Exchange:
     surface: str
     """One of `SURFACES`."""
     request: bytes
-    """The request body as sent."""
+    """The request body as sent, unless `is_altered`."""
     started_at: str
     """ISO 8601 in UTC with microseconds: `2026-11-30T11:39:03.079952+00:00`."""
     response: bytes | None = None
@@ -223,6 +223,8 @@ class Exchange:
     step: str | None = None
     tags: tuple[Tag, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    is_altered: bool = False
+    """True when a credential was taken out of `request`, so that it cannot be sent again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from itertools import chain
 from ctxdiff_capture.decoders.answer import Answer
 from ctxdiff_capture.decoders.blocks import tagged
 from ctxdiff_capture.decoders.body import Body
-from ctxdiff_capture.decoders.credentials import masked
+from ctxdiff_capture.decoders.credentials import MASK, masked, may_hold_one
 from ctxdiff_capture.decoders.memory import Made
 from ctxdiff_capture.model import Attempt, Call, Exchange, Json, Marker, Placement
 
@@ -70,11 +70,18 @@ def call_of(
         first_byte_ms=_since_first(exchange, exchange.first_byte_ms),
         latency_ms=_since_first(exchange, exchange.latency_ms),
         endpoint=exchange.url,
-        # A body with a credential in it is not kept; its digest tells nothing.
-        request_pieces=None if has_secret else body.pieces,
+        # A body with a credential in it is not kept; the recorder keys its digest.
+        request_pieces=None if has_secret or _has_one(exchange, body, inputs) else body.pieces,
         request_digest=sha256(exchange.request).hexdigest(),
         metadata={**exchange.metadata, **(outcome.metadata or {}), **notes},
     )
+
+
+def _has_one(exchange: Exchange, body: Body, inputs: Sequence[Placement]) -> bool:
+    """Whether a credential was found beside the parameters."""
+    if exchange.is_altered or (body.problem is not None and may_hold_one(exchange.request)):
+        return True
+    return any(p.label == "tool_schema" and MASK in p.block.text for p in inputs)
 
 
 def undecoded(exchange: Exchange, *, seq: int, call_id: str) -> Call:

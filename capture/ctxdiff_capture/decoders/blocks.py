@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ctxdiff_capture.decoders.credentials import masked_tool
 from ctxdiff_capture.decoders.payloads import without_payloads
 from ctxdiff_capture.hashing import canonical_json, digest_of, normal_form
 from ctxdiff_capture.model import Block, Json, Placement, Tag
@@ -39,8 +40,9 @@ class BlockMaker:
         return Placement(block, label_of(role), path=path, tool_call_id=call_id)
 
     def tool_schema(self, tool: Json, path: str) -> Placement:
-        """A tool that the model may call."""
-        return Placement(self._of_json("system", "tool_schema", tool), "tool_schema", path=path)
+        """A tool that the model may call; the credentials of a connector are masked."""
+        block = self._of_json("system", "tool_schema", masked_tool(tool))
+        return Placement(block, "tool_schema", path=path)
 
     def part(self, role: str, part: Json, path: str, call_id: str | None = None) -> Placement:
         """A part of a message's content: an image, a text, or anything else as its JSON."""

@@ -279,8 +279,8 @@ class Tracer(Hooks):
     def end_run(self, run: Invocation, exchange: Exchange) -> None:
         """A call of a framework ended that no tap has seen."""
         if host := urlsplit(exchange.url).hostname:
-            provider = provider_of(exchange.surface, host)
-            exchange = replace(exchange, provider=provider, url=address_of(exchange.url))
+            exchange = replace(exchange, provider=provider_of(exchange.surface, host))
+        exchange = replace(exchange, url=address_of(exchange.url))
         writer = self._writer
         if writer is not None:
             writer.put(_Submitted(exchange, run, is_rebuilt=True))
@@ -303,7 +303,9 @@ class Tracer(Hooks):
         with host_never_sees("tell of a call"):
             invocation.call_id = uuid4().hex
             self._observers.tell(
-                exchange_of(flight), seq=invocation.seq, call_id=invocation.call_id
+                exchange_of(flight, is_for_disk=False),
+                seq=invocation.seq,
+                call_id=invocation.call_id,
             )
 
     def _end(

@@ -15,6 +15,7 @@ from ctxdiff_capture.secrets.judge import (
     is_placeholder,
     looks_random,
 )
+from ctxdiff_capture.secrets.named import ends_of, is_credential_of_address
 from ctxdiff_capture.secrets.shapes import names
 
 Found = tuple[int, int, str]
@@ -53,7 +54,6 @@ _NAMED = re.compile(
     r"|((?:[^\s\"'`,;&<>(){}\[\]\\|]|&(?![A-Za-z0-9_.-]{1,40}=)){6,512}))"
 )
 _NAME_END = re.compile(r"[A-Za-z0-9_.-]{0,40}\Z")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _AWS_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
 # Neighbours of a password in a connection string.
 _CONNECTION = re.compile(
@@ -131,13 +131,9 @@ def _userinfos(text: str) -> Iterator[Found]:
 
 
 def _in_addresses(text: str) -> Iterator[Found]:
-    known = names()
     for found in _IN_ADDRESS.finditer(text):
-        name = found[1].lower().replace("-", "_")
-        if name in known.in_addresses or name in known.of_keys:
-            is_signature = "sig" in name
-            if looks_random(unquote(found[2])):
-                yield *found.span(2), "url-signature" if is_signature else "url-key"
+        if is_credential_of_address(found[1]) and looks_random(unquote(found[2])):
+            yield *found.span(2), "url-signature" if "sig" in found[1].lower() else "url-key"
 
 
 def _named(text: str) -> Iterator[Found]:
@@ -164,13 +160,12 @@ def _kind_of(
     name: str, value: str, of_passwords: frozenset[str], of_keys: frozenset[str]
 ) -> str | None:
     """What the value under a name is; None when it is no credential."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    ends = {"_".join(words[-count:]) for count in (1, 2, 3)}
+    ends = ends_of(name)
     if ends & of_passwords:
         return "password" if is_password(value) else None
     if not ends & of_keys:
         return None
-    if "secret" in words and _AWS_SECRET.fullmatch(value) and has_both(value):
+    if "secret" in name.lower() and _AWS_SECRET.fullmatch(value) and has_both(value):
         return "aws-secret"
     if ends & {"account_key", "shared_access_key"} and len(value) >= 40 and has_both(value):
         return "azure-key"

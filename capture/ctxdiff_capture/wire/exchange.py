@@ -11,7 +11,13 @@ from ctxdiff_capture.model import CallError, Exchange, Json
 from ctxdiff_capture.wire.encoding import decoded_body, joined_pieces
 from ctxdiff_capture.wire.endpoints import Family, provider_of
 from ctxdiff_capture.wire.flight import Flight
-from ctxdiff_capture.wire.secrets import credentials_of, text_of, without
+from ctxdiff_capture.wire.secrets import (
+    bytes_without,
+    credentials_of,
+    text_of,
+    unmistakable,
+    without,
+)
 
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 # What a finished event stream ends with, by surface; the SDKs stop reading there.
@@ -23,8 +29,13 @@ _TAIL_BYTES = 256
 _EVENT_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream")
 
 
-def exchange_of(flight: Flight) -> Exchange:
-    """What `flight` sent and got. Credentials of its headers and address are in no field."""
+def exchange_of(flight: Flight, *, is_for_disk: bool = True) -> Exchange:
+    """What `flight` sent and got. Credentials of its headers and address are in no field.
+
+    Args:
+        flight: a request that has left.
+        is_for_disk: take them out of the request's body too; unmistakable ones only.
+    """
     address = str(flight.url)
     secrets = credentials_of(flight.headers, address)
     invocation = flight.invocation
@@ -38,13 +49,16 @@ def exchange_of(flight: Flight) -> Exchange:
         metadata["content_encoding"] = undecoded
     if _is_abandoned(flight, body):
         metadata["stream"] = "abandoned"
-    if body is not None and flight.status is not None and flight.status >= 400:
-        body = without(body.decode("utf-8", "surrogateescape"), secrets).encode(
-            "utf-8", "surrogateescape"
-        )
+    # A failing answer may quote any of them; elsewhere a short one may be a word of the text.
+    sure = unmistakable(secrets)
+    if body is not None:
+        has_failed = flight.status is not None and flight.status >= 400
+        body = bytes_without(body, secrets if has_failed else sure)
+    sent = flight.request or b""
+    request = bytes_without(sent, sure) if is_for_disk else sent
     return Exchange(
         surface=flight.surface,
-        request=flight.request or b"",
+        request=request,
         started_at=iso_of(flight.started_wall_ns),
         response=body,
         is_event_stream=any(kind in content_type for kind in _EVENT_STREAMS),
@@ -54,12 +68,13 @@ def exchange_of(flight: Flight) -> Exchange:
         error=_error_of(flight, secrets),
         url=address_of(address),
         provider=provider_of(flight.surface, urlsplit(address).hostname or ""),
-        request_id=next((h for n in _REQUEST_ID_HEADERS if (h := _header(flight, n))), None),
+        request_id=_request_id_of(flight, secrets),
         attempts=invocation.attempts,
         agent=invocation.agent,
         step=invocation.step,
         tags=invocation.tags,
         metadata=metadata,
+        is_altered=request is not sent,
     )
 
 
@@ -71,8 +86,13 @@ def iso_of(wall_ns: int) -> str:
 
 
 def address_of(url: Any) -> str:
-    """Scheme, host, port and path of an address: no user, no password, no query."""
+    """Scheme, host, port and path of an address: no user, no password, no query.
+
+    Empty for what is no address: it might be anything.
+    """
     parts = urlsplit(str(url))
+    if not parts.netloc:
+        return ""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{unquote(parts.path)}"
 
 
@@ -86,6 +106,11 @@ def _body_of(flight: Flight) -> tuple[bytes | None, str | None]:
     return (
         (raw, None) if flight.is_decoded else decoded_body(raw, _header(flight, "content-encoding"))
     )
+
+
+def _request_id_of(flight: Flight, secrets: tuple[str, ...]) -> str | None:
+    found = next((h for n in _REQUEST_ID_HEADERS if (h := _header(flight, n))), None)
+    return None if found is None else without(found, secrets)
 
 
 def _header(flight: Flight, name: str) -> str:

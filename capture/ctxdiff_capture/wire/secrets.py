@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import html
+import json
+import re
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-_CREDENTIAL_HEADERS = frozenset(
-    (
-        "authorization",
-        "x-api-key",
-        "api-key",
-        "x-goog-api-key",
-        "x-amz-security-token",
-        "proxy-authorization",
-        "cookie",
-    )
-)
-_CREDENTIAL_PARAMETERS = frozenset(
-    ("key", "api_key", "api-key", "access_token", "x-amz-signature", "x-amz-security-token")
-)
+from ctxdiff_capture.secrets.judge import looks_random
+from ctxdiff_capture.secrets.named import is_credential_header, is_credential_of_address
+
 # Shorter values are no secrets, and replacing them would garble a text.
 _SHORTEST = 8
+_SHORTEST_UNMISTAKABLE = 16
 WITHHELD = "[credential]"
+_BETWEEN = re.compile(r"[\s,;=/]+")
+_ALGORITHM = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
+_ESCAPE = re.compile(r"%[0-9A-F]{2}")
 
 
 def credentials_of(headers: Any, url: str = "") -> tuple[str, ...]:
-    """The secrets that a request carries, longest first; schemes (`Bearer`) are none.
+    """The secrets that a request carries in every spelling, longest first.
 
     Args:
         headers: of httpx, aiohttp or botocore: `items()` gives names and values.
-        url: with its query.
+        url: with its query, and its user and password.
     """
-    values = [text_of(v) for n, v in headers.items() if text_of(n).lower() in _CREDENTIAL_HEADERS]
-    query = parse_qsl(urlsplit(url).query)
-    values += [value for name, value in query if name.lower() in _CREDENTIAL_PARAMETERS]
-    found = {part for value in values for part in (value, *value.split()) if len(part) >= _SHORTEST}
-    return tuple(sorted(found, key=len, reverse=True))
+    values = {
+        part
+        for name, value in headers.items()
+        if is_credential_header(text_of(name))
+        for part in _parts_of(text_of(value))
+    }
+    values.update(_of_address(url))
+    spelled = {spelling for value in values for spelling in _spellings(value)}
+    return tuple(sorted((s for s in spelled if len(s) >= _SHORTEST), key=len, reverse=True))
+
+
+def unmistakable(credentials: Iterable[str]) -> tuple[str, ...]:
+    """Those that no text holds by chance: `not-needed`, which local servers take, is none."""
+    return tuple(s for s in credentials if len(s) >= _SHORTEST_UNMISTAKABLE and looks_random(s))
 
 
 def text_of(value: Any) -> str:
@@ -47,6 +53,59 @@ def text_of(value: Any) -> str:
 def without(text: str, credentials: Iterable[str]) -> str:
     """`text` with every credential replaced."""
     for secret in credentials:
-        # Errors of the HTTP library quote header values as Python would.
-        text = text.replace(secret, WITHHELD).replace(repr(secret)[1:-1], WITHHELD)
+        text = text.replace(secret, WITHHELD)
     return text
+
+
+def bytes_without(data: bytes, credentials: Iterable[str]) -> bytes:
+    """Likewise for bytes; the same object when there is none in it."""
+    for secret in credentials:
+        spelled = secret.encode("utf-8", "surrogateescape")
+        if spelled in data:
+            data = data.replace(spelled, WITHHELD.encode())
+    return data
+
+
+def _parts_of(value: str) -> Iterator[str]:
+    """A header's value, what follows its scheme, and the secrets inside; words are none."""
+    yield value
+    _, _, rest = value.partition(" ")
+    yield rest.strip()
+    for part in _BETWEEN.split(value):
+        is_long = len(part) >= _SHORTEST_UNMISTAKABLE and any(map(str.isdigit, part))
+        if (is_long or looks_random(part)) and not _ALGORITHM.fullmatch(part):
+            yield part
+    for pair in value.split(";"):  # of a cookie
+        yield pair.partition("=")[2].strip()
+    try:
+        plain = b64decode(rest, validate=True).decode()
+    except ValueError:
+        return
+    if value[:5].lower() == "basic":
+        yield plain
+        yield plain.partition(":")[2]
+
+
+def _of_address(url: str) -> Iterator[str]:
+    parts = urlsplit(url)
+    for name, value in parse_qsl(parts.query):
+        if is_credential_of_address(name):
+            yield value
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    for value in (password, *((user,) if looks_random(user) else ())):
+        yield value
+        yield unquote(value)
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """A value as errors and answers may quote it."""
+    yield value
+    yield repr(value)[1:-1]
+    yield json.dumps(value)[1:-1]
+    yield html.escape(value)
+    for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
+        yield quoted
+        yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
+    data = value.encode("utf-8", "surrogateescape")
+    for encoded in (b64encode(data), urlsafe_b64encode(data)):
+        yield encoded.decode().rstrip("=")
