@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxdiff_analyzers.detectors.scene import is_conversation
+from ctxdiff_analyzers.roles import is_conversation
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
 LOOK_BACK = 8

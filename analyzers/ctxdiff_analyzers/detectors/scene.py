@@ -13,6 +13,9 @@ from ctxdiff_analyzers.detectors.edits import Edit
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.matching import Matching
 from ctxdiff_analyzers.prefix import Break
+from ctxdiff_analyzers.roles import PROMPT_ROLES as PROMPT_ROLES  # noqa: PLC0414 - for detectors
+from ctxdiff_analyzers.roles import is_conversation as is_conversation  # noqa: PLC0414 - for detectors
+from ctxdiff_analyzers.roles import is_prompt as is_prompt  # noqa: PLC0414 - for detectors
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.window import Fill
 
@@ -22,7 +25,6 @@ LISTED = 10
 """Blocks or names that one finding lists, at most."""
 FRESH = 2
 """Messages up to which a turn whose successor shares none of them is a question of its own."""
-PROMPT_ROLES = frozenset(("system", "developer"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +129,6 @@ class Scene:
 
 
 Detector: TypeAlias = Callable[[Scene], Iterable[Finding]]
-
-
-def is_prompt(block: BlockHead) -> bool:
-    """True for system text; tool schemas are told apart."""
-    return block.role in PROMPT_ROLES and block.kind != "tool_schema"
-
-
-def is_conversation(block: BlockHead) -> bool:
-    """True for what was said: neither system text nor a tool's schema."""
-    return block.role not in PROMPT_ROLES and block.kind != "tool_schema"
 
 
 def excerpt(text: str, start: int = 0) -> str:
