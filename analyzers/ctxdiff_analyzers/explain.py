@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors import DETECTORS
-from ctxdiff_analyzers.detectors.scene import Scene
+from ctxdiff_analyzers.detectors.scene import Detector, Scene
 from ctxdiff_analyzers.diff import TurnDiff, turn_diff
-from ctxdiff_analyzers.findings import Code, Finding, Severity
+from ctxdiff_analyzers.findings import Code, Finding
+from ctxdiff_analyzers.hiding import GOES_ON, HOLDS_HISTORY, hidden_names
 from ctxdiff_analyzers.lineage import predecessor
 from ctxdiff_analyzers.matching import Matching, matching
 from ctxdiff_analyzers.prefix import prefix_break
+from ctxdiff_analyzers.ranking import ranked
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.tokens import TurnTokens, turn_tokens
 from ctxdiff_analyzers.window import Fill, window_fill
 
-COSTS: frozenset[Code] = frozenset(
+REPEATABLE: frozenset[Code] = frozenset(
+    ("system_changed", "tools_changed", "tools_reordered", "cache_break", "cache_unused")
+)
+"""Findings that a program brings about at every turn, and that are then told since the first."""
+REPEATS_LOOKED_AT = 8
+"""Earlier turns that are looked at for the same finding."""
+NOT_IN_RECORD: frozenset[Code] = frozenset(
     (
-        "cache_break",
-        "cache_expired",
-        "cache_unused",
-        "dead_schemas",
-        "growth_spike",
-        "usage_missing",
-        "call_retried",
+        *("context_evicted", "context_compacted", "context_edited", "system_changed"),
+        *("tools_changed", "tools_reordered", "tool_missing", "tool_unknown", "cache_break"),
+        *("orphan_tool_result", "orphan_tool_call"),
     )
 )
-"""Findings that cost money or time and leave the answer as it is."""
-GRAVITY: tuple[Severity, ...] = ("high", "medium", "low")
-FIRST: tuple[Code, ...] = ("window_pressure", "call_failed", "output_refused", "output_truncated")
-"""Among equally grave ones, how the call ended."""
-LAST: tuple[Code, ...] = ("usage_missing", "dead_schemas")
-"""What holds for the whole run comes after what happened at the turn."""
+"""What cannot be told of a turn that goes on from what the provider holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +76,6 @@ def explain(
     billed = tokens.usage.prompt_tokens
     used = tokens.total_tokens if billed is None else billed
     fill = None if window is None else window_fill(used, window)
-    scene = Scene(
-        timeline,
-        mine,
-        turn,
-        previous,
-        _since(mine, previous, turn),
-        None if previous is None else prefix_break(mine, previous, turn),
-        fill,
-    )
-    found = [finding for detector in DETECTORS for finding in detector(scene)]
     return Explanation(
         seq,
         turn.agent,
@@ -94,29 +83,72 @@ def explain(
         None if previous is None else previous.seq,
         None if previous is None else turn_diff(previous, turn, mine),
         fill,
-        ranked(found, seq),
+        findings_at(timeline, turn, window),
     )
 
 
-def ranked(findings: Iterable[Finding], seq: int) -> tuple[Finding, ...]:
-    """Most telling first.
-
-    What removed or falsified something that the model needed comes before what costs money; then
-    the graver one, the one that became true at turn `seq`, the larger one.
-    """
-    return tuple(
-        sorted(
-            findings,
-            key=lambda finding: (
-                finding.code in COSTS,
-                finding.code in LAST,
-                GRAVITY.index(finding.severity),
-                finding.turn != seq,
-                FIRST.index(finding.code) if finding.code in FIRST else len(FIRST),
-                -(finding.tokens or 0),
-            ),
-        )
+def findings_at(timeline: Timeline, turn: Turn, window: int | None = None) -> tuple[Finding, ...]:
+    """What is wrong at one turn of the session, most telling first. See `explain`."""
+    return timeline.remembered(
+        f"findings {turn.seq} {window}", lambda: _findings_at(timeline, turn, window)
     )
+
+
+def _findings_at(timeline: Timeline, turn: Turn, window: int | None) -> tuple[Finding, ...]:
+    scene = _scene(timeline, turn, window)
+    found = [
+        _with_start(timeline, scene, detector, finding)
+        for detector in DETECTORS
+        for finding in detector(scene)
+    ]
+    if _goes_on_elsewhere(scene):
+        found = [finding for finding in found if finding.code not in NOT_IN_RECORD]
+    return ranked(found, turn.seq)
+
+
+def _scene(timeline: Timeline, turn: Turn, window: int | None) -> Scene:
+    mine = timeline.of_agent(turn.agent)
+    previous = predecessor(mine, turn)
+    billed = turn.usage.prompt_tokens
+    used = total_tokens(mine, turn) if billed is None else billed
+    return Scene(
+        timeline,
+        mine,
+        turn,
+        previous,
+        _since(mine, previous, turn),
+        None if previous is None else prefix_break(mine, previous, turn),
+        None if window is None else window_fill(used, window),
+    )
+
+
+def _with_start(timeline: Timeline, scene: Scene, detector: Detector, finding: Finding) -> Finding:
+    """The finding, with the first of the turns right before at which it was true likewise."""
+    if (
+        finding.code not in REPEATABLE
+        or finding.since is not None
+        or finding.turn != scene.turn.seq
+    ):
+        return finding
+    since, earlier = None, scene.previous
+    for _ in range(REPEATS_LOOKED_AT):
+        if earlier is None:
+            break
+        there = _scene(timeline, earlier, None)
+        if not any((f.code, f.cause) == (finding.code, finding.cause) for f in detector(there)):
+            break
+        since, earlier = earlier.seq, there.previous
+    return finding if since is None else replace(finding, since=since)
+
+
+def _goes_on_elsewhere(scene: Scene) -> bool:
+    """True when the turn's history is, in whole or in part, the provider's."""
+    names = set(hidden_names(scene.mine, scene.turn))
+    if names & GOES_ON:
+        return True
+    before = set[str]() if scene.previous is None else {*hidden_names(scene.mine, scene.previous)}
+    # A stored prompt or cached content that stays is the same beginning for both turns.
+    return bool(names & HOLDS_HISTORY) and scene.previous is not None and names != before
 
 
 def _since(mine: Timeline, previous: Turn | None, turn: Turn) -> Matching:

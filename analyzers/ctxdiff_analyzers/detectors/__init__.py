@@ -5,7 +5,18 @@ Adding one is writing a function and naming it in the list.
 
 from __future__ import annotations
 
-from ctxdiff_analyzers.detectors import answers, calls, context, cost, prompt, tools
+from ctxdiff_analyzers.detectors import (
+    answers,
+    arguments,
+    calls,
+    context,
+    cost,
+    hidden,
+    loops,
+    prompt,
+    tool_errors,
+    tools,
+)
 from ctxdiff_analyzers.detectors.scene import Detector
 
 DETECTORS: tuple[Detector, ...] = (
@@ -26,6 +37,10 @@ DETECTORS: tuple[Detector, ...] = (
     prompt.tool_order,
     tools.missing,
     tools.unknown,
+    arguments.invalid,
+    tool_errors.error,
+    loops.loop,
+    hidden.hidden,
     cost.window,
     cost.growth,
     cost.cache,
