@@ -55,6 +55,7 @@ _NEVER_SENT = frozenset(
         "model_kwargs",
     )
 )
+_CHOICE_STANDS_IN_BODY = ("gemini.generate_content", "bedrock.converse")
 _ADDRESSES = ("openai_api_base", "base_url", "azure_endpoint", "anthropic_api_url")
 
 
@@ -217,12 +218,22 @@ def _request(
     metadata: Mapping[str, Any],
 ) -> bytes:
     model = next((params[k] for k in _MODEL_KEYS if params.get(k)), metadata.get("ls_model_name"))
-    body = request_body(surface, messages, params.get("tools"))
+    body = request_body(surface, messages, params.get("tools"), params.get("tool_choice"))
     sent = {
         name: value
         for name, value in params.items()
         if value is not None and name not in _NEVER_SENT and name not in body
     }
+    if surface in _CHOICE_STANDS_IN_BODY:
+        sent.pop("tool_choice", None)
+    if surface == "gemini.generate_content" and "n" in sent:
+        sent["candidateCount"] = sent.pop("n")
+    if surface == "bedrock.converse":
+        # LangChain tells of these beside the parameters.
+        told = {"temperature": "ls_temperature", "maxTokens": "ls_max_tokens"}
+        known = {name: metadata.get(key) for name, key in told.items()}
+        if config := {name: value for name, value in known.items() if value is not None}:
+            sent["inferenceConfig"] = config
     if model is not None:
         sent["modelId" if surface == "bedrock.converse" else "model"] = str(model)
     return json_bytes({**sent, **body})

@@ -6,47 +6,55 @@ They become the blocks that a direct call would have. Source: the capture contra
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from ctxdiff_capture.hooks.langchain_tools import bedrock_config, gemini_config
 from ctxdiff_capture.model import Json
 
+_SURFACES = ("openai.chat", "anthropic.messages", "gemini.generate_content", "bedrock.converse")
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 _MARK = "langchain_type"
 _MEMBERS = ("content", "role", "name", "tool_calls", "tool_call_id", "status", "additional_kwargs")
+_RUN_TOGETHER = ("human", "system")
 _OWN_ROLES = ("system", "tool", "function", "developer")
 
 
-def request_body(surface: str, messages: Sequence[Any], tools: Json) -> dict[str, Json]:
+def request_body(
+    surface: str, messages: Sequence[Any], tools: Json, choice: Json = None
+) -> dict[str, Json]:
     """What would have been sent, without parameters.
 
     Args:
         surface: of the provider.
         messages: LangChain's own objects.
         tools: as LangChain bound them; None when there are none.
+        choice: which of them is to be called, as LangChain has it; of OpenAI and Anthropic it is a
+            parameter like any other, and not looked at.
     """
-    write = _WRITERS.get(surface, _openai)
-    if surface in ("openai.chat", "") or surface not in _WRITERS:
-        body: dict[str, Json] = {"messages": [_openai(m) for m in messages]}
-        return body if not tools else {**body, "tools": tools}
     system = [m for m in messages if role_of(m) == "system"]
-    rest = [write(m) for m in messages if role_of(m) != "system"]
-    texts = [_flat_text(m.content) for m in system]
+    rest = [m for m in messages if role_of(m) != "system"]
     if surface == "anthropic.messages":
-        body = {"messages": rest}
-        if texts:
-            body["system"] = texts[0] if len(texts) == 1 else _text_parts(texts)
+        body: dict[str, Json] = {"messages": _merged(map(_anthropic, rest))}
+        if system:
+            whole = [part for m in system for part in _anthropic_parts(m.content)]
+            alone = len(system) == 1 and isinstance(system[0].content, str)
+            body["system"] = system[0].content if alone else whole
         return body if not tools else {**body, "tools": tools}
     if surface == "gemini.generate_content":
-        body = {"contents": rest}
-        if texts:
-            body["systemInstruction"] = {"parts": [{"text": "\n".join(texts)}]}
-        return body if not tools else {**body, "tools": tools}
-    body = {"messages": rest}
-    if texts:
-        body["system"] = [{"text": text} for text in texts]
-    return body if not tools else {**body, "toolConfig": {"tools": tools}}
+        body = {"contents": [_gemini(m) for m in rest]}
+        if system:
+            parts = [_gemini_part(part) for m in system for part in _listed(m.content)]
+            body["systemInstruction"] = {"parts": parts}
+        return body | gemini_config(tools, choice)
+    if surface == "bedrock.converse":
+        body = {"messages": [_bedrock(m) for m in _runs(rest)]}
+        if system:
+            body["system"] = [_bedrock_part(p) for m in _runs(system) for p in _listed(m.content)]
+        return body | bedrock_config(tools, choice)
+    body = {"messages": [_openai(m) for m in messages]}
+    return body if not tools else {**body, "tools": tools}
 
 
 def langchain_dict(message: Any) -> dict[str, Json]:
@@ -123,17 +131,53 @@ def _anthropic(message: Any) -> dict[str, Json]:
     role, content = role_of(message), message.content
     calls = getattr(message, "tool_calls", None) or ()
     if role == "tool":
-        result = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}
-        if getattr(message, "status", None) == "error":
-            result["is_error"] = True
+        result = {
+            "type": "tool_result",
+            "tool_use_id": message.tool_call_id,
+            "content": content if isinstance(content, str) else _anthropic_parts(content),
+            "is_error": getattr(message, "status", None) == "error",
+        }
         return {"role": "user", "content": [result]}
     if role == "assistant" and calls and isinstance(content, str):
         used = [
             {"type": "tool_use", "id": c["id"], "name": c["name"], "input": c["args"]}
             for c in calls
         ]
-        return {"role": role, "content": [*_text_parts([content] if content else []), *used]}
+        return {"role": role, "content": [*_anthropic_parts(content), *used]}
+    if role == "user" and not isinstance(content, str):
+        content = _anthropic_parts(content)
     return {"role": role, "content": content}
+
+
+def _anthropic_parts(content: Json) -> list[Json]:
+    return [_anthropic_part(part) for part in _listed(content)]
+
+
+def _anthropic_part(part: Json) -> Json:
+    if not isinstance(part, Mapping):
+        return part
+    if part.get("type") == "image_url":
+        kind, data = _picture(part)
+        url = part.get("image_url")
+        source = (
+            {"type": "base64", "media_type": kind, "data": data}
+            if data
+            else {"type": "url", "url": url.get("url") if isinstance(url, Mapping) else url}
+        )
+        return {"type": "image", "source": source}
+    return {"type": "text", **part} if _has_text(part) else part
+
+
+def _merged(messages: Iterable[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Messages of the user that follow one another as one, in parts."""
+    merged: list[dict[str, Json]] = []
+    for message in messages:
+        if message["role"] == "user" and merged and merged[-1]["role"] == "user":
+            parts = [p for m in (merged[-1], message) for p in _anthropic_parts(m["content"])]
+            merged[-1] = {"role": "user", "content": parts}
+        else:
+            merged.append(message)
+    return merged
 
 
 def _gemini(message: Any) -> dict[str, Json]:
@@ -157,11 +201,35 @@ def _gemini_part(part: Json) -> Json:
     return {"text": part["text"]} if _has_text(part) else part
 
 
+def _runs(messages: Iterable[Any]) -> list[Any]:
+    """Messages with those of one kind, the user's or the system's, that follow one another as one.
+
+    Texts are joined by a line break.
+    """
+    merged: list[Any] = []
+    for message in messages:
+        before = merged[-1] if merged else None
+        if before is None or before.type != message.type or message.type not in _RUN_TOGETHER:
+            merged.append(message)
+            continue
+        both = (before.content, message.content)
+        if all(isinstance(content, str) for content in both):
+            content: Json = "\n".join(both)
+        else:
+            content = [part for content in both for part in _listed(content)]
+        merged[-1] = SimpleNamespace(type=message.type, content=content)
+    return merged
+
+
 def _bedrock(message: Any) -> dict[str, Json]:
     role, content = role_of(message), message.content
     if role == "tool":
         listed = [_bedrock_part(part) for part in _listed(content)]
-        result = {"toolUseId": message.tool_call_id, "content": listed}
+        result = {
+            "toolUseId": message.tool_call_id,
+            "content": listed,
+            "status": getattr(message, "status", None) or "success",
+        }
         return {"role": "user", "content": [{"toolResult": result}]}
     used = [
         {"toolUse": {"toolUseId": call["id"], "name": call["name"], "input": call["args"]}}
@@ -197,20 +265,11 @@ def _listed(content: Json) -> list[Json]:
     return [{"text": part} if isinstance(part, str) else part for part in content]
 
 
-def _flat_text(content: Json) -> str:
-    texts = (part.get("text") for part in _listed(content) if isinstance(part, Mapping))
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _text_parts(texts: Iterable[str]) -> list[Json]:
-    return [{"type": "text", "text": text} for text in texts]
-
-
 def _usage(surface: str, usage: Json) -> dict[str, Json]:
     """Usage under the provider's names; what LangChain sums up is taken apart again."""
     if not isinstance(usage, Mapping):
         return {}
-    if "input_tokens" not in usage or surface not in {*_WRITERS, "openai.chat"}:
+    if "input_tokens" not in usage or surface not in _SURFACES:
         return {"usage": dict(usage)}
     read = (usage.get("input_token_details") or {}).get("cache_read")
     write = (usage.get("input_token_details") or {}).get("cache_creation")
@@ -248,10 +307,3 @@ def _usage(surface: str, usage: Json) -> dict[str, Json]:
 
 def _known(**counts: Json) -> dict[str, Json]:
     return {name: count for name, count in counts.items() if count is not None}
-
-
-_WRITERS: dict[str, Callable[[Any], dict[str, Json]]] = {
-    "anthropic.messages": _anthropic,
-    "gemini.generate_content": _gemini,
-    "bedrock.converse": _bedrock,
-}
