@@ -19,8 +19,9 @@ from ctxdiff_capture.store.values import Notes, storable, text
 
 _CHUNK = 500
 """Parameters of one query; the oldest SQLite in use allows 999."""
-_REMEMBERED = 8
-"""Calls that a later one may begin like; more agents than this take turns."""
+_REMEMBERED = 32
+_REMEMBERED_PLACES = 20_000
+"""Calls that a later one may begin like, and their blocks; more agents than this take turns."""
 
 # A writer stores the rows of a call one after another, so they stand together in the table and a
 # range of rowids finds them without the index (hence the `+`), in a third of the time. A range
@@ -78,6 +79,7 @@ class MemberWriter:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._written: dict[str, Sequence[Placement]] = {}
+        self._places = 0
 
     def alike(self, inputs: Sequence[Placement]) -> Alike:
         """The call, among those written last, that `inputs` share the longest start with."""
@@ -91,7 +93,12 @@ class MemberWriter:
         return best
 
     def write(self, call_id: str, inputs: Sequence[Placement], start: Alike) -> None:
-        """Store a call that has no rows; the blocks are stored, and `start` is `alike(inputs)`."""
+        """Store a call that has no rows, or those that `keeps` has told of.
+
+        The blocks are stored, and `start` is `alike(inputs)`.
+        """
+        if self.keeps(call_id, inputs):
+            return
         copied = start.count if start.count and self._is_copied(call_id, start) else 0
         self._connection.executemany(
             "insert into call_block (call_id, block_id, position, label, label_source)"
@@ -102,15 +109,22 @@ class MemberWriter:
             ),
         )
         self._written[call_id] = inputs
-        if len(self._written) > _REMEMBERED:
-            del self._written[next(iter(self._written))]
+        self._places += len(inputs)
+        while len(self._written) > _REMEMBERED or self._places > _REMEMBERED_PLACES:
+            self._places -= len(self._written.pop(next(iter(self._written))))
+
+    def keeps(self, call_id: str, inputs: Sequence[Placement]) -> bool:
+        """Whether the rows of a call are known to say `inputs`: it need not be written again."""
+        written = self._written.get(call_id)
+        return written is not None and len(written) == len(inputs) == _common(written, inputs)
 
     def forget(self, call_id: str | None = None) -> None:
         """What was written, of one call or of all, may not be there."""
         if call_id is None:
             self._written.clear()
+            self._places = 0
         else:
-            self._written.pop(call_id, None)
+            self._places -= len(self._written.pop(call_id, ()))
 
     def _is_copied(self, call_id: str, start: Alike) -> bool:
         """Whether all rows of the start were there to be copied; if not, none is."""

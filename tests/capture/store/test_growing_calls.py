@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,19 @@ def test_a_call_amended_meanwhile_is_not_copied_from(tmp_path: Path) -> None:
     writer.write(call(2, POOL[:5]))
     writer.close()
     assert members(tmp_path / "t.ctrace") == [POOL[2:4], POOL[:5]]
+
+
+def test_a_call_amended_with_what_it_had_keeps_it(tmp_path: Path) -> None:
+    writer = session(tmp_path / "t.ctrace")
+    writer.write(call(1, POOL[:4]))
+    writer.amend(replace(call(1, POOL[:4]), outputs=POOL[4:5], latency_ms=9))
+    writer.amend(replace(call(1, POOL[:4]), outputs=POOL[4:6], latency_ms=10))
+    writer.close()
+    assert members(tmp_path / "t.ctrace") == [POOL[:4]]
+    reader = open_reader(tmp_path / "t.ctrace")
+    (head,) = reader.load(reader.sessions()[0].id).calls
+    assert (head.latency_ms, reader.outputs(head.id)) == (10, POOL[4:6])
+    reader.close()
 
 
 def test_what_an_undone_transaction_wrote_is_not_copied_from(tmp_path: Path) -> None:
