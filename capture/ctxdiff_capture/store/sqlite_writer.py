@@ -111,8 +111,9 @@ class SQLiteWriter:
             if self._connection.execute(query, (call.id, self._session_id)).fetchone() is None:
                 raise TraceNotFound(f"no call {call.id!r} is stored", remedy="write it first")
             delete_extras(self._connection, call.id)
-            delete_inputs(self._connection, call.id)
-            self._members.forget(call.id)
+            if not self._members.keeps(call.id, call.inputs):
+                delete_inputs(self._connection, call.id)
+                self._members.forget(call.id)
             self._connection.execute("delete from call where id = ?", (call.id,))
             self._insert(call)
             self._roll_up_models([call])
