@@ -1,4 +1,4 @@
-"""What a turn costs: room in the window, growth, a lost cache, tools for nothing."""
+"""What a turn costs: room in the window, growth, tools for nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from itertools import pairwise
 from statistics import median
 
 from ctxdiff_analyzers.counts import EXACT, is_approximate, total_tokens, turn_totals
-from ctxdiff_analyzers.detectors.edits import edit
-from ctxdiff_analyzers.detectors.scene import PROMPT_ROLES, Scene, excerpt, tokens_of
-from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
-from ctxdiff_analyzers.prefix import Break
+from ctxdiff_analyzers.detectors.scene import Scene, excerpt, tokens_of
+from ctxdiff_analyzers.exchanges import given_at, schemas_met
+from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
+from ctxdiff_analyzers.paths import path_of
 from ctxdiff_analyzers.schemas import schema_use
-from ctxdiff_analyzers.timeline import Turn
 from ctxdiff_analyzers.tokens import streamed_without_usage
 
 TOO_LONG = re.compile(
@@ -22,13 +21,17 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """How providers say that a request does not fit, in the words of their error messages."""
+SCHEMA = "tool_schema"
 FEW_GROWTHS = 3
 SPIKE = 5
 SPIKE_TOKENS = 500
-DEAD_SHARE_PCT = 5.0
-ENOUGH_CALLS = 3
-LARGE_LOSS = 1_024
-"""Tokens from which a lost prefix is worth money: nothing shorter is cached by most providers."""
+ENOUGH_CALLS = 2
+DEAD_TOOL_PCT = 15.0
+"""Share of the agent's average turn from which one unused tool is worth telling."""
+DEAD_TOOL_TOKENS = 1_000
+"""The same in tokens, for turns of any size."""
+DEAD_ALL_PCT, DEAD_ALL_TOKENS = 25.0, 2_000
+"""From where many small ones are: both must be reached."""
 
 
 def window(scene: Scene) -> Iterator[Finding]:
@@ -71,92 +74,66 @@ def growth(scene: Scene) -> Iterator[Finding]:
     if len(usual) < FEW_GROWTHS or grown < max(SPIKE_TOKENS, SPIKE * median(usual)):
         return
     new = [scene.new_block(j) for j in scene.matching.new]
-    largest = max(new, key=lambda block: block.token_count, default=None)
+    largest = max(scene.matching.new, key=lambda j: scene.new_block(j).token_count, default=None)
     exact = all(block.token_method == EXACT for block in new)
     yield scene.finding(
         "growth_spike",
         "low",
         cause="runaway_growth",
-        evidence=Evidence(
-            content_hashes=() if largest is None else (largest.content_hash,),
-            counts=(("growth", grown), ("usual", int(median(usual)))),
-        ),
+        evidence=_grown_by(scene, largest, (("growth", grown), ("usual", int(median(usual))))),
         tokens=grown,
         tokens_method="exact" if exact else "estimate",
         next=scene.to_diff(),
     )
 
 
-def cache(scene: Scene) -> Iterator[Finding]:
-    """The previous turn is no longer a prefix of this one, by position."""
-    found, previous = scene.prefix_break, scene.previous
-    if found is None or previous is None or _still_read(previous, scene.turn):
-        return
-    in_prompt = found.culprit_role in PROMPT_ROLES
-    if scene.stands_alone() and not in_prompt:
-        return
-    # What had been sent before and cannot be read from a cache any more.
-    lost = total_tokens(scene.mine, previous) - found.stable_tokens
-    gone = scene.turn.usage.cache_read_tokens == 0 and _had_cache(previous)
-    exact = all(scene.mine.blocks[block].token_method == EXACT for block in previous.inputs)
-    severity: Severity = "medium" if gone or lost >= LARGE_LOSS else "low"
-    yield scene.finding(
-        "cache_break",
-        severity,
-        cause=_cause_of_break(scene, found),
-        certainty="measured" if gone else "inferred",
-        why=None if gone else "caches match exact prefixes, and the blocks differ from here on",
-        evidence=Evidence(
-            content_hashes=tuple(filter(None, (found.content_hash_before, found.content_hash))),
-            positions=(found.divergent_position,),
-            first_difference=found.first_diff_char,
-            names=(found.culprit_label,),
-            counts=(
-                ("stable_blocks", found.stable_blocks),
-                ("stable_tokens", found.stable_tokens),
-                ("rebilled_tokens", found.rebilled_tokens),
-            ),
-        ),
-        tokens=max(0, lost),
-        tokens_method="exact" if exact else "estimate",
-        next=NextCall("ctxdiff_cache", (("turn", scene.turn.seq),)),
-    )
-
-
 def schemas(scene: Scene) -> Iterator[Finding]:
     """Tools that are sent on every call and never used in the agent's turns."""
     use = schema_use(scene.mine)
-    if (
-        use.verdict != "some_unused"
-        or use.calls_analyzed < ENOUGH_CALLS
-        or use.pct_of_avg_context < DEAD_SHARE_PCT
-    ):
+    if use.verdict != "some_unused" or use.calls_analyzed < ENOUGH_CALLS:
         return
-    here = {scene.mine.blocks[block].content_hash for block in scene.turn.inputs}
-    dead = [tool for tool in use.unused if tool.content_hash in here]
-    if not dead:
+    by_hash = scene.mine.known(
+        "schemas by hash",
+        lambda: {b.content_hash: i for i, b in enumerate(scene.mine.blocks) if b.kind == SCHEMA},
+    )
+    met, here = schemas_met(scene.mine), set(scene.turn.inputs)
+    # What came a turn ago may yet be used.
+    late = scene.mine.turns[-ENOUGH_CALLS].seq
+    offered = [tool for tool in use.unused if by_hash[tool.content_hash] in here]
+    dead = [tool for tool in offered if met[by_hash[tool.content_hash]] <= late]
+    dead.sort(key=lambda tool: -tool.tokens)
+    tokens = sum(tool.tokens for tool in dead)
+    if not dead or not _is_dear(dead[0].tokens, tokens, scene):
         return
-    by_hash = {block.content_hash: block for block in scene.mine.blocks}
-    blocks = [by_hash[tool.content_hash] for tool in dead if tool.tokens]
-    tokens, method = tokens_of(blocks)
+    since = min(met[by_hash[tool.content_hash]] for tool in dead)
+    blocks = [scene.mine.blocks[by_hash[tool.content_hash]] for tool in dead]
     yield scene.finding(
         "dead_schemas",
         "low",
         cause="dead_tool_schemas",
-        since=scene.mine.turns[0].seq if scene.mine.turns[0].seq < scene.turn.seq else None,
+        since=since if since < scene.turn.seq else None,
         evidence=Evidence(
             content_hashes=tuple(dict.fromkeys(tool.content_hash for tool in dead[:20])),
             names=tuple(tool.name for tool in dead[:20]),
             counts=(
-                ("unused", len(use.unused)),
+                ("unused", len(dead)),
                 ("registered", len(use.registered)),
                 ("calls", use.calls_analyzed),
             ),
         ),
         tokens=tokens,
-        tokens_method=method,
+        tokens_method=tokens_of(blocks)[1],
         next=NextCall("ctxdiff_tokens", ()),
     )
+
+
+def _is_dear(largest: int, together: int, scene: Scene) -> bool:
+    """Whether tools for nothing cost enough to be told: every program has some small ones."""
+    totals = scene.mine.remembered("totals", lambda: turn_totals(scene.mine))
+    average = sum(totals) / len(totals)
+    if largest >= DEAD_TOOL_TOKENS or 100 * largest >= DEAD_TOOL_PCT * average:
+        return True
+    return together >= DEAD_ALL_TOKENS and 100 * together >= DEAD_ALL_PCT * average
 
 
 def usage(scene: Scene) -> Iterator[Finding]:
@@ -171,30 +148,19 @@ def usage(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _had_cache(turn: Turn) -> bool:
-    return bool((turn.usage.cache_read_tokens or 0) + (turn.usage.cache_write_tokens or 0))
-
-
-def _still_read(previous: Turn, turn: Turn) -> bool:
-    """True when the provider says that what the previous turn had cached was read."""
-    had = (previous.usage.cache_read_tokens or 0) + (previous.usage.cache_write_tokens or 0)
-    return 0 < had <= (turn.usage.cache_read_tokens or 0)
-
-
-def _cause_of_break(scene: Scene, found: Break) -> str | None:
-    if found.culprit_block_kind == "tool_schema":
-        return {
-            "reordered": "tool_order_changed",
-            "modified": "tool_description_changed",
-        }.get(found.culprit_kind, "tool_set_changed")
-    if found.culprit_kind == "modified" and found.content_hash_before is not None:
-        if found.culprit_block_kind == "image":
-            return None
-        old = scene.mine.text_of(found.content_hash_before)
-        return edit(old, scene.mine.text_of(found.content_hash)).cause
-    in_prompt = found.culprit_role in PROMPT_ROLES
-    return {
-        "added": "system_replaced" if in_prompt else "item_inserted_in_prefix",
-        "evicted": "system_prompt_missing" if in_prompt else "evicted_block",
-        "reordered": "block_moved",
-    }.get(found.culprit_kind)
+def _grown_by(scene: Scene, largest: int | None, counts: tuple[tuple[str, int], ...]) -> Evidence:
+    """The largest new block of a turn: where it stands, how it begins, which tool brought it."""
+    if largest is None:
+        return Evidence(counts=counts)
+    block = scene.new_block(largest)
+    given = None
+    if block.kind != "image":
+        given = given_at(scene.mine, scene.turn, largest)
+    return Evidence(
+        content_hashes=(block.content_hash,),
+        positions=(scene.turn.positions[largest],),
+        names=() if given is None or given.name is None else (excerpt(given.name),),
+        excerpts=(excerpt(scene.text(block)),),
+        counts=counts,
+        path=path_of(scene.mine, scene.turn, largest),
+    )

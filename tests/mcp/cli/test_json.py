@@ -67,7 +67,7 @@ def test_a_finding_has_the_fields_of_the_vocabulary(ask: Callable[..., dict[str,
 def test_explain_gives_every_finding_in_one_object(ask: Callable[..., dict[str, Any]]) -> None:
     answer = ask("explain", "--turn", "8", "--context-window", "1000")
     codes = [finding["code"] for finding in answer["findings"]]
-    assert codes == ["context_evicted", "context_evicted", "cache_break", "dead_schemas"]
+    assert codes == ["context_evicted", "context_evicted", "dead_schemas"]
     assert (answer["turn"], answer["agent"], answer["chosen_by"]) == (8, "researcher", "asked")
     assert answer["window"]["window"] == 1000
     assert answer["diff"]["counts"]["evicted"] == 4

@@ -1,0 +1,157 @@
+"""Judges of a prefix that is not what it was: content, model, parameters, the bytes themselves."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ctxdiff_analyzers.cache.difference import difference
+from ctxdiff_analyzers.cache.rules import LIFE_KEYS, Section, model_of
+from ctxdiff_analyzers.cache.situation import Situation
+from ctxdiff_analyzers.cache.suspects import RULES, Suspect
+from ctxdiff_analyzers.cache.wire import wire_difference
+from ctxdiff_analyzers.findings import Certainty
+from ctxdiff_analyzers.params import changed_params
+
+_PLAIN = 60
+
+
+def broken(case: Situation) -> Suspect | None:
+    """The prefix of the turn before is no prefix of this one any more, or is read as another's."""
+    suspects = [one for one in (content(case), *settings(case)) if one is not None]
+    if not suspects:
+        return None
+    order = case.rules.order
+    # What comes first in the provider's order decides; at equal places the settings do.
+    return min(
+        suspects,
+        key=lambda one: (order.index(one.section or "messages"), one.difference is not None),
+    )
+
+
+def content(case: Situation) -> Suspect | None:
+    """Blocks before the horizon that are not what they were."""
+    before = case.before
+    if before is None or case.is_intact or case.could == 0 or case.all_was_read:
+        return None
+    earlier = _earlier_in_the_bytes(case, before.at[0])
+    if earlier is not None:
+        return earlier
+    found = difference(case.whole, before.view, before.new, before.at)
+    if not found.goes_on:
+        return None
+    return Suspect(
+        "cache_break",
+        found.cause,
+        certainty_of(case),
+        None if certainty_of(case) == "measured" else RULES["content"],
+        section=found.section,
+        difference=found,
+        names=found.names,
+        counts=found.counts,
+    )
+
+
+def settings(case: Situation) -> list[Suspect]:
+    """Another model or parameter, where the provider's rules tie the cache to it."""
+    before = case.before
+    if before is None or case.could == 0 or not case.read_little:
+        return []
+    if case.told.read is None and case.rules.name == "other":
+        return []
+    old, new = before.turn.call, case.turn.call
+    models = (model_of(old), model_of(new))
+    if models[0] == models[1]:
+        models = (old.response_model or "", new.response_model or "")
+    found: list[Suspect] = []
+    if all(models) and models[0] != models[1]:
+        found.append(
+            Suspect(
+                "cache_break",
+                "model_changed",
+                certainty_of(case),
+                RULES["model"],
+                section="tools",
+                names=models,
+            )
+        )
+    for changed in changed_params(old.params, new.params):
+        loses = case.rules.keys.get(changed.holder)
+        if loses is None or changed.holder in LIFE_KEYS:
+            continue
+        if not _reaches(case, loses):
+            continue
+        found.append(
+            Suspect(
+                "cache_break",
+                changed.cause,
+                certainty_of(case),
+                RULES["param"],
+                section=loses,
+                names=(changed.name,),
+                excerpts=(plain(changed.old), plain(changed.new)),
+            )
+        )
+    return found
+
+
+def in_the_bytes(case: Situation) -> Suspect | None:
+    """The blocks are the same, and what was sent is not: key order, or what blocks leave out."""
+    before = case.before
+    if before is None or not before.is_whole or case.could == 0 or not case.reads_less:
+        return None
+    if case.told.read is None and not case.closely:
+        return None
+    return _earlier_in_the_bytes(case, len(before.view.blocks))
+
+
+def _earlier_in_the_bytes(case: Situation, end: int) -> Suspect | None:
+    """A difference that the blocks do not show, in front of the one they show."""
+    before = case.before
+    assert before is not None
+    if not case.closely and case.told.read is None:
+        return None
+    if case.told.read and not case.read_little:
+        return None
+    found = wire_difference(case.whole, before, min(end, case.horizon))
+    if found is None or (case.told.read is None and found.cause != "json_key_order_changed"):
+        return None
+    return Suspect(
+        "cache_break",
+        found.cause,
+        certainty_of(case),
+        RULES["order"] if found.cause == "json_key_order_changed" else RULES["content"],
+        section=found.section,
+        difference=found.difference,
+        place=found.place,
+        names=found.difference.names,
+    )
+
+
+def certainty_of(case: Situation) -> Certainty:
+    """Measured where usage says that less was read than there was."""
+    told = case.told.read is not None and case.could is not None
+    return "measured" if told and case.reads_less else "inferred"
+
+
+def plain(value: Any) -> str:
+    """A parameter's value in short. Captured text."""
+    if value is None:
+        return "(not set)"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text[:_PLAIN]
+
+
+def _reaches(case: Situation, loses: Section) -> bool:
+    """Whether anything was cached of the sections that a change loses."""
+    assert case.before is not None
+    view = case.before.view
+    first = next(
+        (
+            k
+            for k in range(len(view.head) + 1)
+            if case.rules.order.index(view.section(k)) >= case.rules.order.index(loses)
+        ),
+        len(view.blocks),
+    )
+    return first < case.horizon

@@ -1,0 +1,122 @@
+"""A turn's input blocks in the order in which the provider makes one prefix of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxdiff_analyzers.align import common_start
+from ctxdiff_analyzers.cache.rules import Rules, Section
+from ctxdiff_analyzers.matching import bare_digest, is_marker, may_differ_by_marker
+from ctxdiff_analyzers.timeline import Timeline, Turn
+
+PROMPT_ROLES = frozenset(("system", "developer"))
+_CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A turn as a provider reads it."""
+
+    turn: Turn
+    blocks: Sequence[int]
+    """Indices into `Timeline.blocks`."""
+    head: tuple[int, ...]
+    """Of each block before the conversation its index in `turn.inputs`; behind them the order is
+    that of the inputs."""
+    tools: int
+    """How many of the head are tool schemas."""
+    order: tuple[Section, ...]
+
+    def input_at(self, index: int) -> int:
+        """The index in `turn.inputs` of a block by its place here."""
+        return self.head[index] if index < len(self.head) else index
+
+    def index_of(self, at: int) -> int:
+        """The place here of a block by its index in `turn.inputs`."""
+        return self.head.index(at) if at < len(self.head) else at
+
+    def section(self, index: int) -> Section:
+        """What part of the request a block belongs to."""
+        if index >= len(self.head):
+            return "messages"
+        first, second = self.order[:2]
+        leading = self.tools if first == "tools" else len(self.head) - self.tools
+        return first if index < leading else second
+
+    def placed(self, position: int) -> int | None:
+        """The place here of the block at a stored position."""
+        at = bisect_left(self.turn.positions, position)
+        found = at < len(self.turn.positions) and self.turn.positions[at] == position
+        return self.index_of(at) if found else None
+
+
+def rendered(timeline: Timeline, turn: Turn, rules: Rules) -> Rendered:
+    """The turn in the provider's order. Costs what stands before the conversation."""
+    kinds: dict[Section, list[int]] = {"tools": [], "system": []}
+    for at, block in enumerate(turn.inputs):
+        head = timeline.blocks[block]
+        if head.kind == "tool_schema":
+            kinds["tools"].append(at)
+        elif head.role in PROMPT_ROLES:
+            kinds["system"].append(at)
+        else:
+            break
+    order = [at for section in rules.order[:2] for at in kinds[section]]
+    blocks = turn.inputs
+    if order != sorted(order):
+        blocks = [*(turn.inputs[at] for at in order), *turn.inputs[len(order) :]]
+    return Rendered(turn, blocks, tuple(order), len(kinds["tools"]), rules.order)
+
+
+def parting(timeline: Timeline, old: Rendered, new: Rendered) -> tuple[int, int]:
+    """Places of the first blocks that differ in content; the length of a side that ended.
+
+    Markers are no content, and a text is the same whether it stands alone or as a list's only
+    part. Costs what is equal at the speed of a copy, and a look at the texts around a marker.
+    """
+    olds, news = _plain(old.blocks), _plain(new.blocks)
+    i = j = 0
+    while True:
+        same = _equal_run(olds, news, i, j)
+        i, j = i + same, j + same
+        if i >= len(olds) or j >= len(news):
+            return i, j
+        if is_marker(timeline, olds[i]):
+            i += 1
+        elif is_marker(timeline, news[j]):
+            j += 1
+        elif _same_but_for_a_marker(timeline, olds, news, i, j):
+            i, j = i + 1, j + 1
+        else:
+            return i, j
+
+
+def _equal_run(olds: list[int], news: list[int], i: int, j: int) -> int:
+    """How many blocks from `i` and `j` on are equal."""
+    at = 0
+    while olds[i + at : i + at + _CHUNK] == news[j + at : j + at + _CHUNK]:
+        at += _CHUNK
+        if i + at >= len(olds) or j + at >= len(news):
+            return min(len(olds) - i, len(news) - j)
+    return at + common_start(
+        olds[i + at : i + at + _CHUNK],
+        news[j + at : j + at + _CHUNK],
+    )
+
+
+def _plain(blocks: Sequence[int]) -> list[int]:
+    return blocks if isinstance(blocks, list) else list(blocks)
+
+
+def _same_but_for_a_marker(
+    timeline: Timeline, olds: list[int], news: list[int], i: int, j: int
+) -> bool:
+    # A block that stands elsewhere on the other side has moved; its text need not be read.
+    return (
+        may_differ_by_marker(timeline, olds[i], timeline, news[j])
+        and olds[i] not in news
+        and news[j] not in olds
+        and bare_digest(timeline, olds[i]) == bare_digest(timeline, news[j])
+    )

@@ -1,0 +1,306 @@
+"""Judges of an intact prefix that is paid in full all the same: markers, sizes, time, provider."""
+
+from __future__ import annotations
+
+from ctxdiff_analyzers.cache.breaks import certainty_of
+from ctxdiff_analyzers.cache.difference import Place
+from ctxdiff_analyzers.cache.ledger import overlaps, reported
+from ctxdiff_analyzers.cache.markers import Marks
+from ctxdiff_analyzers.cache.places import place_of
+from ctxdiff_analyzers.cache.rules import LIFE_KEYS
+from ctxdiff_analyzers.cache.situation import Situation
+from ctxdiff_analyzers.cache.suspects import RULES, Suspect
+from ctxdiff_analyzers.paths import dotted
+
+TAIL = 1_024
+"""Tokens that are sent again behind the last marker, from which a marker in the conversation that
+stays behind is worth a word."""
+LONG_TAIL, TAIL_SHARE = 4_096, 2
+"""The same for a program that marks its system text alone: tokens, and times what is cached."""
+MARGIN = 64
+"""Tokens by which a prefix must exceed the minimum before a miss is the provider's."""
+LONG_GAP_S = 3_600
+"""Seconds after which an entry is gone though nobody states its life."""
+
+
+def expired(case: Situation) -> Suspect | None:
+    """The prefix is intact, and older than an entry lives, or of another life."""
+    before = case.before
+    if before is None or not case.is_intact or case.could == 0 or not case.read_little:
+        return None
+    old, new = case.marks_before, case.marks
+    last = None if old is None else old.last
+    ttl = before.turn.call.params.get(LIFE_KEYS[0]) if last is None else last.ttl
+    life = case.rules.life_s(ttl if isinstance(ttl, str) else None)
+    gap = case.gap_s
+    if life is not None and gap is not None:
+        unsaid = case.told.read is None and not case.rules.explicit
+        if gap > (max(life, LONG_GAP_S) if unsaid else life):
+            return Suspect(
+                "cache_expired",
+                "ttl_expired",
+                certainty_of(case),
+                RULES["expired"],
+                counts=(("gap_seconds", round(gap)), ("life_seconds", life)),
+            )
+    lives = [_lives(case, marks) for marks in (old, new)]
+    now = case.turn.call.params.get(LIFE_KEYS[0])
+    stated = before.turn.call.params.get(LIFE_KEYS[0])
+    if (all(lives) and lives[0] != lives[1]) or now != stated:
+        counts = tuple(
+            (f"life_seconds_{when}", max(found))
+            for when, found in zip(("before", "now"), lives, strict=True)
+            if found
+        )
+        where = Place(new.last.path, None, ()) if new and new.last else None
+        return Suspect(
+            "cache_expired",
+            "ttl_changed",
+            certainty_of(case),
+            RULES["ttl"],
+            place=where,
+            counts=counts,
+        )
+    return None
+
+
+def too_many_markers(case: Situation) -> Suspect | None:
+    """More markers than the provider takes."""
+    most = case.rules.markers_max
+    if most is None or case.told.cached:
+        return None
+    marks = case.marks
+    if marks is None or len(marks.points) <= most:
+        return None
+    refused = case.turn.call.error is not None
+    return Suspect(
+        "cache_unused",
+        "breakpoint_limit_exceeded",
+        "measured" if refused else "inferred",
+        RULES["limit"],
+        counts=(("count", len(marks.points)), ("limit", most)),
+    )
+
+
+def unmarked(case: Situation) -> Suspect | None:
+    """Nothing asks for a cache where nothing is cached without."""
+    before = case.before
+    if not case.rules.explicit or before is None or case.told.cached:
+        return None
+    marks = case.marks
+    if marks is None or marks.points or not _is_long(case):
+        return None
+    mine = case.whole.of_agent(case.turn.agent).turns
+    earlier = [one for one in mine if one.seq < case.turn.seq]
+    # The newest call that was cached tells since when none is.
+    at = next(
+        (k for k, one in reversed(list(enumerate(earlier, 1))) if reported(one, case.rules).cached),
+        None,
+    )
+    had_marks = case.marks_before is not None and bool(case.marks_before.points)
+    if at is None and not had_marks:
+        since = earlier[1].seq if len(earlier) > 1 else None
+        return Suspect(
+            "cache_unused",
+            "no_cache_configured",
+            certainty_of(case) if case.told.read == 0 else "inferred",
+            RULES["no_marker"],
+            counts=(("markers", 0), ("calls", len(earlier) + 1)),
+            since=since,
+        )
+    since = earlier[at].seq if at is not None and at < len(earlier) else None
+    return Suspect(
+        "cache_unused",
+        "no_breakpoint",
+        "measured",
+        RULES["lost_marker"],
+        names=("cachePoint" if case.rules.name == "bedrock" else "cache_control",),
+        counts=(("markers", 0),),
+        since=since,
+    )
+
+
+def too_short(case: Situation) -> Suspect | None:
+    """The prefix is shorter than what the model's provider caches."""
+    minimum, told = case.minimum, case.told
+    if minimum is None or told.prompt is None or told.read is None or told.cached:
+        return None
+    if case.rules.explicit:
+        marks = case.marks
+        if marks is None or marks.last is None or told.written is None:
+            return None
+        size = min(told.prompt, case.billed(case.view, marks.last.index + 1))
+        size = told.prompt if told.prompt < minimum.low else size
+    else:
+        if case.before is None or not case.before.shares_head or not _never_long(case):
+            return None
+        size = told.prompt
+    if size >= minimum.high:
+        return None
+    sure = size < minimum.low
+    return Suspect(
+        "cache_unused",
+        "below_min_cacheable",
+        "measured" if sure else "inferred",
+        RULES["minimum"] if sure else RULES["minimum_unsure"],
+        counts=(("minimum", minimum.tokens), ("prefix_tokens", size)),
+    )
+
+
+def marked_too_late(case: Situation) -> Suspect | None:
+    """A shared start has no marker of its own: the only ones stand behind what differs."""
+    before = case.before
+    if not case.rules.explicit or before is None or before.is_whole or case.told.read:
+        return None
+    marks, old = case.marks, case.marks_before
+    if marks is None or old is None or not marks.points or not old.points:
+        return None
+    shared = before.at[1]
+    if old.before(before.at[0]) is not None or not shared or not before.shares_head:
+        return None
+    if case.minimum is None or case.billed(case.view, shared) < case.minimum.low:
+        return None
+    better = place_of(case.whole, case.turn, case.view.input_at(shared - 1))
+    return Suspect(
+        "cache_unused",
+        "breakpoint_after_volatile",
+        "measured" if case.told.read == 0 else "inferred",
+        RULES["behind"],
+        place=Place(_element(better), None, ()),
+        counts=(("shared_tokens", case.billed(case.view, shared)),),
+    )
+
+
+def out_of_reach(case: Situation) -> Suspect | None:
+    """No marker finds the entry of the turn before: too many blocks lie in between."""
+    before, most = case.before, case.rules.look_back
+    if most is None or before is None or not before.is_whole or case.could == 0:
+        return None
+    marks, old = case.marks, case.marks_before
+    if not case.reads_less or marks is None or old is None or old.last is None or not marks.points:
+        return None
+    offset = before.at[1] - before.at[0]
+    steps = [one.index - (old.last.index + offset) for one in marks.points]
+    ahead = [step for step in steps if step >= 0]
+    if not ahead or min(ahead) <= most:
+        return None
+    return Suspect(
+        "cache_unused",
+        "lookback_exceeded",
+        certainty_of(case),
+        RULES["look_back"],
+        place=Place(old.last.path, None, ()),
+        counts=(("blocks", min(ahead)), ("limit", most)),
+    )
+
+
+def tail(case: Situation) -> Suspect | None:
+    """The last marker stays behind while the conversation grows."""
+    before, told = case.before, case.told
+    if not case.rules.explicit or before is None:
+        return None
+    if told.uncached is not None and told.uncached < TAIL:
+        return None
+    marks, old = case.marks, case.marks_before
+    if marks is None or old is None or marks.last is None or old.last is None:
+        return None
+    last = marks.last.index
+    resent = case.billed(case.view, before.at[1]) - case.billed(case.view, last + 1)
+    if told.uncached is not None and told.uncached < resent // 2:
+        return None
+    in_talk = last >= len(case.view.head)
+    cached = case.billed(case.view, last + 1)
+    if marks.last.index > old.last.index or not before.is_whole:
+        return None
+    fell = marks.last.index < old.last.index
+    if resent < (TAIL if in_talk or fell else max(LONG_TAIL, TAIL_SHARE * cached)):
+        return None
+    return Suspect(
+        "cache_unused",
+        "uncached_tail",
+        "measured" if told.uncached is not None else "inferred",
+        RULES["tail"],
+        place=Place(marks.last.path, None, ()),
+        counts=(("resent_tokens", resent), ("blocks_behind", len(case.view.blocks) - last - 1)),
+    )
+
+
+def too_early(case: Situation) -> Suspect | None:
+    """The call began before the entry that it could have read was there."""
+    if case.told.read is None or (case.could and not case.read_little):
+        return None
+    mine = [case.before] if case.before is not None else []
+    for one in [*mine, *case.relatives]:
+        if not one.shares_head or not overlaps(one.turn, case.turn):
+            continue
+        size = case.billed(case.view, one.at[1])
+        if case.minimum is not None and size < case.minimum.low:
+            continue
+        if case.told.read > size * 0.5:
+            continue
+        return Suspect(
+            "cache_unused",
+            "parallel_cold_start",
+            "measured",
+            RULES["parallel"],
+            counts=(("with_turn", one.turn.seq), ("shared_tokens", size)),
+        )
+    return None
+
+
+def provider_missed(case: Situation) -> Suspect | None:
+    """Nothing in the record explains that nothing was read."""
+    before = case.before
+    if before is None or not before.is_whole or case.told.read != 0 or not case.could:
+        return None
+    floor = case.minimum.high if case.minimum is not None else None
+    if floor is None and not _ever_read(case):
+        return None
+    if case.could < (floor or 0) + MARGIN:
+        return None
+    same = case.turn.call.request_digest
+    again = same is not None and same == before.turn.call.request_digest
+    return Suspect(
+        "cache_unused",
+        "provider_side_miss",
+        "measured" if case.rules.sure else "inferred",
+        RULES["provider"],
+        counts=(("could_have_been_read", case.could), ("identical", int(again))),
+    )
+
+
+def _lives(case: Situation, marks: Marks | None) -> set[int]:
+    points = () if marks is None else marks.points
+    return {life for one in points if (life := case.rules.life_s(one.ttl)) is not None}
+
+
+def _is_long(case: Situation) -> bool:
+    """Whether the start that the turn shares with the one before is long enough to be cached."""
+    assert case.before is not None
+    size = case.billed(case.view, case.before.at[1])
+    if case.minimum is None:
+        return False
+    return size >= (case.minimum.low if case.told.prompt is not None else case.minimum.high * 1.2)
+
+
+def _never_long(case: Situation) -> bool:
+    """Whether no prompt of the agent reaches the minimum."""
+    assert case.minimum is not None
+    mine = case.whole.of_agent(case.turn.agent)
+
+    def longest() -> int:
+        return max((turn.usage.prompt_tokens or 0 for turn in mine.turns), default=0)
+
+    return mine.remembered("longest prompt", longest) < case.minimum.low
+
+
+def _ever_read(case: Situation) -> bool:
+    def ever() -> bool:
+        return any(turn.usage.cache_read_tokens for turn in case.whole.turns)
+
+    return case.whole.remembered("ever read", ever)
+
+
+def _element(pointer: str | None) -> str | None:
+    """The dotted place of the element that can carry a marker."""
+    return dotted(None if pointer is None else pointer.removesuffix("/text"))

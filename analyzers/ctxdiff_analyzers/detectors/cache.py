@@ -1,0 +1,62 @@
+"""What became of the provider's prompt cache at the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from ctxdiff_analyzers.cache.verdict import Verdict, cache_verdict
+from ctxdiff_analyzers.detectors.scene import Scene
+from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
+
+LARGE_LOSS = 1_024
+"""Tokens from which a lost prefix is worth money: nothing shorter is cached by most providers."""
+GRAVE = frozenset(("breakpoint_limit_exceeded",))
+
+
+def cache(scene: Scene) -> Iterator[Finding]:
+    """The cache was broken, has expired, or is not used, as `cache.verdict` has it."""
+    found = cache_verdict(scene.whole, scene.turn)
+    if found.code is None:
+        return
+    method: Literal["exact", "estimate"] = "exact" if found.lost_is_billed else "estimate"
+    yield scene.finding(
+        found.code,
+        _severity(scene, found),
+        cause=found.cause,
+        certainty=found.certainty,
+        since=found.since,
+        why=None if found.certainty == "measured" else found.why,
+        evidence=Evidence(
+            content_hashes=found.content_hashes,
+            positions=found.positions,
+            first_difference=None if found.place is None else found.place.first_difference,
+            names=found.names,
+            excerpts=found.excerpts,
+            counts=(*found.counts, *_figures(found)),
+            path=found.path,
+            reusable=found.reusable,
+        ),
+        tokens=found.lost_tokens,
+        tokens_method=None if found.lost_tokens is None else method,
+        next=NextCall("ctxdiff_cache", (("turn", scene.turn.seq),)),
+    )
+
+
+def _severity(scene: Scene, found: Verdict) -> Severity:
+    if found.cause in GRAVE and scene.turn.call.error is not None:
+        return "high"
+    large = (found.lost_tokens or 0) >= LARGE_LOSS
+    read_nothing = found.certainty == "measured" and found.reported.read == 0
+    missed = found.code != "cache_unused" and read_nothing
+    return "medium" if missed or (large and found.cause != "below_min_cacheable") else "low"
+
+
+def _figures(found: Verdict) -> Iterator[tuple[str, int]]:
+    told = found.reported
+    if found.predicted is not None:
+        yield "predicted_tokens", found.predicted
+    if told.read is not None:
+        yield "read_tokens", told.read
+    if told.written is not None:
+        yield "written_tokens", told.written

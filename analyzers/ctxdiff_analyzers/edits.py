@@ -1,0 +1,172 @@
+"""What kind of edit turned one text into another."""
+
+from __future__ import annotations
+
+import calendar
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+from unicodedata import normalize
+
+from ctxdiff_analyzers.hunks import TextDiff, common_prefix, common_suffix, text_diff
+
+EditCause: TypeAlias = Literal[
+    "whitespace_only_change",
+    "unicode_form_changed",
+    "json_key_order_changed",
+    "session_id_in_prefix",
+    "volatile_value",
+    "section_appended",
+]
+FORM_ONLY = frozenset(("whitespace_only_change", "unicode_form_changed", "json_key_order_changed"))
+"""Causes that leave every word as it was."""
+ID = re.compile(
+    r"(?:[A-Za-z]+[_:-])?[0-9a-fA-F]{8}-[0-9a-fA-F-]{9,}"  # a UUID, with or without a prefix
+    r"|(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[0-9A-Za-z][0-9A-Za-z_+/=.-]{11,}"
+    r"|[0-9a-f]{8,}|[0-9]{10,}"
+)
+DATE = re.compile(r"\d{2,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]?\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}.*")
+"""Dates and times, which are long and no ids."""
+_NAMES = frozenset(
+    name.lower().rstrip(".")
+    for names in (
+        calendar.month_name,
+        calendar.month_abbr,
+        calendar.day_name,
+        calendar.day_abbr,
+        ("am", "pm", "utc", "gmt", "today", "yesterday", "tomorrow", "now", "just"),
+    )
+    for name in names
+    if name
+)
+"""Words that stand in for numbers in times and dates."""
+SHOWN = 80
+"""Code points of each side of an edit that are quoted."""
+SMALL = 240
+"""Code points of changed text up to which an edit may be no more than a value."""
+FEW = 16
+"""Words up to which likewise."""
+LONG_WORD = 64
+_ABOUT_SESSION = re.compile(r"session|conversation|thread|chat|\brun\b|trace", re.IGNORECASE)
+_JSON_UP_TO = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit, in short."""
+
+    first_difference: int | None
+    cause: EditCause | None
+    old: str
+    """What was there. Captured text."""
+    new: str
+    """What stands there now. Captured text."""
+
+
+def edit(old: str, new: str) -> Edit:
+    """The edit that turned `old` into `new`, and its cause where the texts tell it."""
+    if old == new:
+        return Edit(None, None, "", "")
+    found = text_diff(old, new)
+    gone = "".join(old[s.old_start : s.old_end] for s in found.spans if s.op == "delete")
+    come = "".join(new[s.new_start : s.new_end] for s in found.spans if s.op == "insert")
+    return Edit(found.first_diff_char, _cause(old, new, found), gone[:SHOWN], come[:SHOWN])
+
+
+def edit_cause(old: str, new: str) -> EditCause | None:
+    """What kind of edit it was, where the texts tell it."""
+    return None if old == new else _cause(old, new, None)
+
+
+def form_cause(old: str, new: str) -> EditCause | None:
+    """The kind of an edit that leaves every word as it was; None for any other."""
+    if old.split() == new.split() or "".join(old.split()) == "".join(new.split()):
+        return "whitespace_only_change"
+    if normalize("NFKC", old) == normalize("NFKC", new):
+        return "unicode_form_changed"
+    one, other = _json(old), _json(new)
+    if one is not None and one == other:
+        same_order = json.dumps(one) == json.dumps(other)
+        return "unicode_form_changed" if same_order else "json_key_order_changed"
+    return None
+
+
+def ends(old: str, new: str) -> tuple[int, int]:
+    """Code points that two texts share at their start and, behind that, at their end."""
+    head = common_prefix(old, new)
+    return head, common_suffix(old, new, min(len(old), len(new)) - head)
+
+
+def _cause(old: str, new: str, found: TextDiff | None) -> EditCause | None:
+    form = form_cause(old, new)
+    if form is not None:
+        return form
+    head, tail = ends(old, new)
+    if head + tail == len(old) and _is_section(old, new[head : len(new) - tail], head, tail):
+        return "section_appended"
+    # The ends are shared, so what is between them bounds what an alignment could find.
+    if max(len(old), len(new)) - head - tail > 40 * SMALL:
+        return None
+    return _value(old, new, found or text_diff(old, new))
+
+
+def _is_section(old: str, added: str, head: int, tail: int) -> bool:
+    """Whether words were put in between or behind, and no value made longer."""
+    words = [word for word in re.findall(r"[^\W\d_]{2,}", added) if word.lower() not in _NAMES]
+    at_a_border = not tail or not head or old[head - 1].isspace() or added[:1].isspace()
+    return bool(old) and len(words) >= 2 and at_a_border
+
+
+def _value(old: str, new: str, found: TextDiff) -> EditCause | None:
+    """Whether all that changed are ids, or values such as a time."""
+    if found.deleted_chars + found.inserted_chars > SMALL:
+        return None
+    words: list[str] = []
+    about = ""
+    for span in found.spans:
+        if span.op == "delete":
+            words += _words_around(old, span.old_start, span.old_end)
+            about = about or old[max(0, span.old_start - 60) : span.old_start]
+        elif span.op == "insert":
+            words += _words_around(new, span.new_start, span.new_end)
+            about = about or new[max(0, span.new_start - 60) : span.new_start]
+    if not words or len(words) > FEW or max(map(len, words)) > LONG_WORD:
+        return None
+    ids = [word for word in words if _is_id(word)]
+    if len(ids) == len(words):
+        return "session_id_in_prefix" if _ABOUT_SESSION.search(about) else "volatile_value"
+    values = sum(1 for word in words if _is_value(word))
+    return "volatile_value" if values and len(words) - values <= values // 2 + 1 else None
+
+
+def is_id(word: str) -> bool:
+    """True for a word that looks drawn by lot: a UUID, a hash, a long number, a token."""
+    return _is_id(word)
+
+
+def _is_id(word: str) -> bool:
+    bare = word.rpartition("=")[2]
+    return ID.fullmatch(bare) is not None and DATE.fullmatch(bare) is None
+
+
+def _is_value(word: str) -> bool:
+    return any(letter.isdigit() for letter in word) or word.lower().rstrip(".") in _NAMES
+
+
+def _words_around(text: str, start: int, end: int) -> list[str]:
+    """The words that the piece from `start` to `end` touches."""
+    while start and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return [found for word in text[start:end].split() if (found := word.strip("()[]<>\"'.,;:"))]
+
+
+def _json(text: str) -> Any:
+    if not text.startswith(("{", "[")) or len(text) > _JSON_UP_TO:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
