@@ -118,7 +118,7 @@ class Hooks:
 
         Records the calls of models that send nothing over HTTP, or by a client that is neither
         wrapped nor tapped; a call that a tap sees is recorded from the wire, once. `on_call` is
-        told of the latter only.
+        told of the latter before it is sent, and of the others when they have ended.
 
         Args:
             agent: name for all these calls.

@@ -6,6 +6,7 @@ Where a tap sees the same call, it is recorded from the wire, under the name giv
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic
@@ -64,6 +65,9 @@ class _Begun(Generic[AnyRun]):
     """A run that has begun. What is sent was written down at once: the host may change it."""
 
     cell: list[AnyRun]
+    """Holds the run until a tap takes it."""
+    own: list[AnyRun]
+    """Holds it once no tap can."""
     surface: str
     provider: str
     url: str
@@ -106,6 +110,16 @@ class Listener(Generic[AnyRun]):
         with host_never_sees("note a LangChain call"):
             self._begin(serialized or {}, [_Prompt(prompts[0])], run_id, more)
 
+    def on_llm_new_token(self, token: Any, *, run_id: UUID, **more: Any) -> None:
+        """It answers: what is sent from here on is another call, made between two pieces."""
+        del token, more
+        with host_never_sees("note a LangChain answer"):
+            begun = self._pending.get(run_id)
+            if begun is not None and begun.cell:
+                # One atomic step: another thread may take it at this moment.
+                with suppress(IndexError):
+                    begun.own.append(begun.cell.pop())
+
     def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
         """It answered. An end without a start is no call of ours."""
         del more
@@ -143,14 +157,14 @@ class Listener(Generic[AnyRun]):
         request = _request(surface, messages, more.get("invocation_params") or {}, metadata)
         cell = self._runs.offer(run)
         self._pending[run_id] = _Begun(
-            cell, surface, provider, url, request, started_at, monotonic_ns
+            cell, [], surface, provider, url, request, started_at, monotonic_ns
         )
         while len(self._pending) > MOST_PENDING:
             self._pending.pop(next(iter(self._pending)), None)
 
     def _end(self, begun: _Begun[AnyRun], response: bytes | None, error: CallError | None) -> None:
         try:
-            run = begun.cell.pop()
+            run = (begun.own or begun.cell).pop()
         except IndexError:
             return  # a tap has it, with the bytes as they were
         now_ns, _ = self._recorder.time_ns()

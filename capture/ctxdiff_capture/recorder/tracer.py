@@ -281,6 +281,11 @@ class Tracer(Hooks):
         if host := urlsplit(exchange.url).hostname:
             exchange = replace(exchange, provider=provider_of(exchange.surface, host))
         exchange = replace(exchange, url=address_of(exchange.url))
+        if self._observers:
+            with host_never_sees("tell of a call"):
+                run.call_id = uuid4().hex
+                asked = replace(exchange, response=None, error=None)
+                self._observers.tell(asked, seq=run.seq, call_id=run.call_id)
         writer = self._writer
         if writer is not None:
             writer.put(_Submitted(exchange, run, is_rebuilt=True))
@@ -359,7 +364,7 @@ class Tracer(Hooks):
                 opening,
                 self._call_of,
                 str(self._destination),
-                under_way=UnderWay(self._in_flight, self._clock),
+                under_way=UnderWay(self._in_flight),
                 prepare=partial(self._count.count, "ready", provider, ""),
             )
             self._writer.start()
