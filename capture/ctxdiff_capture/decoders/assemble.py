@@ -11,9 +11,9 @@ from itertools import chain
 from ctxdiff_capture.decoders.answer import Answer
 from ctxdiff_capture.decoders.blocks import tagged
 from ctxdiff_capture.decoders.body import Body
-from ctxdiff_capture.decoders.credentials import MASK, masked, may_hold_one
+from ctxdiff_capture.decoders.credentials import MASK, Masking, may_hold_one
 from ctxdiff_capture.decoders.memory import Made
-from ctxdiff_capture.model import Attempt, Call, Exchange, Json, Marker, Placement
+from ctxdiff_capture.model import Attempt, Call, CallError, Exchange, Json, Marker, Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,20 @@ def call_of(
     `content_keys` are the members of the body that became blocks and are no parameters.
     """
     inputs = tagged(tuple(chain.from_iterable(m.placements for m in made)), exchange.tags)
-    params, has_secret = masked({k: v for k, v in body.fields.items() if k not in content_keys})
+    masking = Masking()
+    params = masking.masked({k: v for k, v in body.fields.items() if k not in content_keys})
+    if any(p.label == "tool_schema" and MASK in p.block.text for p in inputs):
+        for tool in body.lists.get("tools", ()):
+            masking.tool(tool.value)
     reply = answer.body
     usage = reply.get("usage")
-    attempts = _attempts(exchange, answer)
+    error = answer.error
+    if error is not None and error.message is not None:
+        error = replace(error, message=masking.without(error.message))
+    attempts = _attempts(exchange, error)
+    # A body with a credential in it is not kept; the recorder keys its digest.
+    is_unread = body.problem is not None and may_hold_one(exchange.request)
+    may_keep = not (masking or exchange.is_altered or is_unread)
     notes = {"problem": body.problem} if body.problem else {}
     return Call(
         id=call_id,
@@ -61,7 +71,7 @@ def call_of(
         response_id=text_or_none(reply.get("id")),
         response_model=text_or_none(reply.get("model")),
         request_id=exchange.request_id,
-        error=answer.error,
+        error=error,
         attempts=attempts,
         agent=exchange.agent,
         step=exchange.step,
@@ -70,18 +80,10 @@ def call_of(
         first_byte_ms=_since_first(exchange, exchange.first_byte_ms),
         latency_ms=_since_first(exchange, exchange.latency_ms),
         endpoint=exchange.url,
-        # A body with a credential in it is not kept; the recorder keys its digest.
-        request_pieces=None if has_secret or _has_one(exchange, body, inputs) else body.pieces,
+        request_pieces=body.pieces if may_keep else None,
         request_digest=sha256(exchange.request).hexdigest(),
         metadata={**exchange.metadata, **(outcome.metadata or {}), **notes},
     )
-
-
-def _has_one(exchange: Exchange, body: Body, inputs: Sequence[Placement]) -> bool:
-    """Whether a credential was found beside the parameters."""
-    if exchange.is_altered or (body.problem is not None and may_hold_one(exchange.request)):
-        return True
-    return any(p.label == "tool_schema" and MASK in p.block.text for p in inputs)
 
 
 def undecoded(exchange: Exchange, *, seq: int, call_id: str) -> Call:
@@ -118,14 +120,14 @@ def _place(position: int) -> int | None:
     return position if position >= 0 else None
 
 
-def _attempts(exchange: Exchange, answer: Answer) -> tuple[Attempt, ...]:
+def _attempts(exchange: Exchange, error: CallError | None) -> tuple[Attempt, ...]:
     earlier = exchange.attempts
     last = Attempt(
         number=len(earlier) + 1,
         started_at=exchange.started_at,
         latency_ms=exchange.latency_ms,
         status=exchange.status,
-        error=answer.error,
+        error=error,
     )
     return (*(replace(a, number=n) for n, a in enumerate(earlier, 1)), last)
 

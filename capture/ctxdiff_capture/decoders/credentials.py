@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 from ctxdiff_capture.model import Json
 from ctxdiff_capture.secrets.detect import masked as masked_text
@@ -12,6 +13,7 @@ from ctxdiff_capture.secrets.named import (
     is_credential_header,
     is_credential_of_address,
 )
+from ctxdiff_capture.secrets.spelled import spelled, without
 
 MASK = "[secret]"
 _SCHEMAS = frozenset(
@@ -20,62 +22,84 @@ _SCHEMAS = frozenset(
         *("functionDeclarations", "function_declarations"),
     )
 )
-_IN_ADDRESS = re.compile(r"([?&;])([A-Za-z][A-Za-z0-9_.-]{0,60})=[^&;#\s\"'<>]+")
+_IN_ADDRESS = re.compile(r"([?&;])([A-Za-z][A-Za-z0-9_.-]{0,60})=([^&;#\s\"'<>]+)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_-]{2,60})\\{0,7}[\"']?\s{0,4}[:=\r\n]")
 
 
-def masked(value: Json, holder: str = "") -> tuple[Json, bool]:
-    """`value` with each credential masked, and whether there was one.
+class Masking:
+    """The masking of one call's body: what it holds, and what of it an answer quotes."""
 
-    A credential is known by its name, or stands in an address.
+    def __init__(self) -> None:
+        self._found: dict[str, None] = {}
 
-    Args:
-        value: of a body.
-        holder: the name that it stands under.
-    """
-    if isinstance(value, Mapping):
-        is_secret = is_credential_header if holder.lower().endswith("headers") else is_credential
-        found = False
-        kept: dict[str, Json] = {}
-        for key, inner in value.items():
-            if is_secret(key) and _is_value(inner):
-                kept[key], found = MASK, True
-            else:
-                kept[key], inside = masked(inner, key)
-                found = found or inside
-        return (kept, True) if found else (value, False)
-    if isinstance(value, list):
-        if is_credential(holder.removesuffix("s")) and any(map(_is_value, value)):
-            return [MASK if _is_value(item) else masked(item)[0] for item in value], True
-        items = [masked(item) for item in value]
-        found = any(inside for _, inside in items)
-        return ([item for item, _ in items], True) if found else (value, False)
-    if isinstance(value, str) and "://" in value:
-        text = _IN_ADDRESS.sub(_masked_part, masked_text(value, lambda _kind, _value: MASK))
-        return text, text != value
-    return value, False
+    def __bool__(self) -> bool:
+        """Whether a credential was found."""
+        return bool(self._found)
+
+    def without(self, text: str) -> str:
+        """A text of the answer without the credentials of the body."""
+        return without(text, spelled(self._found)) if self._found else text
+
+    def masked(self, value: Json, holder: str = "") -> Json:
+        """`value` with each credential masked.
+
+        A credential is known by its name, or stands in an address.
+
+        Args:
+            value: of a body.
+            holder: the name that it stands under.
+        """
+        if isinstance(value, Mapping):
+            is_headers = holder.lower().endswith("headers")
+            is_secret = is_credential_header if is_headers else is_credential
+            return {
+                key: self._mask(inner)
+                if is_secret(key) and _is_value(inner)
+                else self.masked(inner, key)
+                for key, inner in value.items()
+            }
+        if isinstance(value, list):
+            is_secrets = is_credential(holder.removesuffix("s"))
+            return [
+                self._mask(item) if is_secrets and _is_value(item) else self.masked(item)
+                for item in value
+            ]
+        if isinstance(value, str) and "://" in value:
+            masked = masked_text(value, lambda _kind, found: self._mask(found))
+            return _IN_ADDRESS.sub(self._masked_part, masked)
+        return value
+
+    def tool(self, tool: Json) -> Json:
+        """A tool with the credentials by which a provider reaches it masked.
+
+        What describes arguments is left alone: there, `token` is the name of one.
+        """
+        if not isinstance(tool, Mapping):
+            return tool
+        return {
+            name: value if name in _SCHEMAS else self.masked({name: value})[name]
+            for name, value in tool.items()
+        }
+
+    def _mask(self, value: Json) -> str:
+        self._found[str(value)] = None
+        return MASK
+
+    def _masked_part(self, found: re.Match[str]) -> str:
+        if not is_credential_of_address(found[2]) or found[3] == MASK:
+            return found[0]
+        return f"{found[1]}{found[2]}={self._mask(unquote(found[3]))}"
 
 
 def masked_tool(tool: Json) -> Json:
-    """A tool without the credentials by which a provider reaches it.
-
-    What describes arguments is left alone: there, `token` is the name of one.
-    """
-    if not isinstance(tool, Mapping):
-        return tool
-    outside = {name: value for name, value in tool.items() if name not in _SCHEMAS}
-    kept, found = masked(outside)
-    return {name: kept.get(name, value) for name, value in tool.items()} if found else tool
+    """A tool with the credentials by which a provider reaches it masked."""
+    return Masking().tool(tool)
 
 
 def may_hold_one(data: bytes) -> bool:
     """Whether bytes that could not be read name a credential."""
     text = data.decode("utf-8", "replace")
     return any(is_credential(found[1]) for found in _NAME.finditer(text))
-
-
-def _masked_part(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}={MASK}" if is_credential_of_address(found[2]) else found[0]
 
 
 def _is_value(value: Json) -> bool:

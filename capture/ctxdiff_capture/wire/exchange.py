@@ -8,16 +8,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ctxdiff_capture.model import CallError, Exchange, Json
+from ctxdiff_capture.secrets.spelled import bytes_without, without
 from ctxdiff_capture.wire.encoding import decoded_body, joined_pieces
 from ctxdiff_capture.wire.endpoints import Family, provider_of
 from ctxdiff_capture.wire.flight import Flight
-from ctxdiff_capture.wire.secrets import (
-    bytes_without,
-    credentials_of,
-    text_of,
-    unmistakable,
-    without,
-)
+from ctxdiff_capture.wire.secrets import credentials_of, text_of, unmistakable
 
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 # What a finished event stream ends with, by surface; the SDKs stop reading there.

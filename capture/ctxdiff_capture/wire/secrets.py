@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import html
-import json
 import re
-from base64 import b64decode, b64encode, urlsafe_b64encode
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ctxdiff_capture.secrets.judge import looks_random
 from ctxdiff_capture.secrets.named import is_credential_header, is_credential_of_address
+from ctxdiff_capture.secrets.spelled import spelled
 
-# Shorter values are no secrets, and replacing them would garble a text.
-_SHORTEST = 8
 _SHORTEST_UNMISTAKABLE = 16
-WITHHELD = "[credential]"
 _BETWEEN = re.compile(r"[\s,;=/]+")
 _ALGORITHM = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
-_ESCAPE = re.compile(r"%[0-9A-F]{2}")
 
 
 def credentials_of(headers: Any, url: str = "") -> tuple[str, ...]:
@@ -36,8 +31,7 @@ def credentials_of(headers: Any, url: str = "") -> tuple[str, ...]:
         for part in _parts_of(text_of(value))
     }
     values.update(_of_address(url))
-    spelled = {spelling for value in values for spelling in _spellings(value)}
-    return tuple(sorted((s for s in spelled if len(s) >= _SHORTEST), key=len, reverse=True))
+    return spelled(values)
 
 
 def unmistakable(credentials: Iterable[str]) -> tuple[str, ...]:
@@ -48,22 +42,6 @@ def unmistakable(credentials: Iterable[str]) -> tuple[str, ...]:
 def text_of(value: Any) -> str:
     """A header's name or value as text; botocore has them as bytes."""
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
-
-
-def without(text: str, credentials: Iterable[str]) -> str:
-    """`text` with every credential replaced."""
-    for secret in credentials:
-        text = text.replace(secret, WITHHELD)
-    return text
-
-
-def bytes_without(data: bytes, credentials: Iterable[str]) -> bytes:
-    """Likewise for bytes; the same object when there is none in it."""
-    for secret in credentials:
-        spelled = secret.encode("utf-8", "surrogateescape")
-        if spelled in data:
-            data = data.replace(spelled, WITHHELD.encode())
-    return data
 
 
 def _parts_of(value: str) -> Iterator[str]:
@@ -95,17 +73,3 @@ def _of_address(url: str) -> Iterator[str]:
     for value in (password, *((user,) if looks_random(user) else ())):
         yield value
         yield unquote(value)
-
-
-def _spellings(value: str) -> Iterator[str]:
-    """A value as errors and answers may quote it."""
-    yield value
-    yield repr(value)[1:-1]
-    yield json.dumps(value)[1:-1]
-    yield html.escape(value)
-    for quoted in (quote(value, safe=""), quote(value), quote_plus(value)):
-        yield quoted
-        yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
-    data = value.encode("utf-8", "surrogateescape")
-    for encoded in (b64encode(data), urlsafe_b64encode(data)):
-        yield encoded.decode().rstrip("=")

@@ -106,3 +106,20 @@ def test_a_body_that_cannot_be_read_is_not_kept_when_it_names_a_credential(
     assert decoded(body).request_pieces is None
     assert SECRET not in repr(decoded(body))
     assert decoded(b"hello").request_pieces == (b"hello",)
+
+
+def test_an_error_that_quotes_a_credential_of_the_body_is_kept_without_it(decoded: Any) -> None:
+    server = {"url": "https://m.test", "authorization_token": SECRET}
+    tool = {"type": "mcp", "server_url": "https://m.test", "authorization": f"tool-{SECRET}"}
+    answer = {"error": {"message": f"{SECRET} and tool-{SECRET} were refused", "type": "x"}}
+
+    call = decoded(
+        {"mcp_servers": [server], "tools": [tool], "input": "hi"},
+        answer,
+        status=401,
+        surface="openai.responses",
+    )
+
+    assert call.error is not None
+    assert call.error.message == "[credential] and [credential] were refused"
+    assert call.attempts[-1].error == call.error

@@ -8,10 +8,11 @@ from base64 import b64encode
 
 import httpx2
 import pytest
+from ctxdiff_capture.secrets.spelled import without
 from ctxdiff_capture.wire.encoding import decoded_body
 from ctxdiff_capture.wire.endpoints import asks_a_model, provider_of, surface_of
 from ctxdiff_capture.wire.exchange import address_of, iso_of
-from ctxdiff_capture.wire.secrets import credentials_of, without
+from ctxdiff_capture.wire.secrets import credentials_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,4 +145,5 @@ def test_credentials_of_the_address_and_of_bytes_headers_are_known() -> None:
 
     values = ("token-0123", "AIza-01234", "AIza-56789")
     in_base64 = {b64encode(value.encode()).decode().rstrip("=") for value in values}
-    assert set(credentials_of(headers, url)) == {*values, *in_base64}
+    in_hex = {value.encode().hex() for value in values}
+    assert set(credentials_of(headers, url)) == {*values, *in_base64, *in_hex}
