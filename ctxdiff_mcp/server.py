@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
 
+    from ctxdiff_mcp.answers.ledger import Prices
     from ctxdiff_mcp.answers.source import Source
     from ctxdiff_mcp.gate.policy import Counts, Policy, Redact
     from ctxdiff_mcp.tools.tool import Context, Tool
@@ -80,6 +81,7 @@ def serve(
     redact_counts: Counts = "exact",
     default_cap: int | None = None,
     hard_cap: int | None = None,
+    prices: Path | None = None,
 ) -> None:
     """Answer on stdin and stdout until stdin ends; then the process is over.
 
@@ -89,10 +91,12 @@ def serve(
         redact_counts: `bucket` rounds token counts to two digits; in redact mode only.
         default_cap: bytes of an answer by default, 1,000 to 8,000; None is 8,000.
         hard_cap: bytes of an answer ever, up to 20,000; None is 20,000.
+        prices: file with the user's price list, read once; see `answers.ledger.read_prices`.
 
     Raises:
         ValueError: a cap is out of range, or counts are to be rounded outside redact mode.
-        SelectionError: the environment names a store that cannot be served.
+        SelectionError: the environment names a store that cannot be served, or the price list
+            is none.
     """
     # Claude Code sends SIGINT and 100 ms later SIGTERM; the SDK's reader thread would sit it out.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -104,10 +108,11 @@ def serve(
 
     policy = _policy(redact, redact_counts, default_cap, hard_cap)
     source = Source(runs_folder(runs_dir, os.environ))
-    anyio.run(_serve_streams, build(source, policy), stdin, stdout)
+    listed = None if prices is None else _prices(prices)
+    anyio.run(_serve_streams, build(source, policy, listed), stdin, stdout)
 
 
-def build(source: Source, policy: Policy) -> Server[Any]:
+def build(source: Source, policy: Policy, prices: Prices | None = None) -> Server[Any]:
     """The server over a source, ready to be run on any transport."""
     import anyio  # noqa: PLC0415
     import mcp_types as types  # noqa: PLC0415
@@ -146,7 +151,7 @@ def build(source: Source, policy: Policy) -> Server[Any]:
             known = ", ".join(BY_NAME)
             raise MCPError(types.INVALID_PARAMS, f"no such tool; the tools are {known}")
         left = threading.Event()
-        context = Context(source, policy, left.is_set)
+        context = Context(source, policy, left.is_set, prices)
         try:
             text, is_error = await anyio.to_thread.run_sync(
                 _answer,
@@ -254,6 +259,12 @@ def _policy(
     most = HARD_CAP if hard_cap is None else hard_cap
     usual = min(DEFAULT_CAP, most) if default_cap is None else default_cap
     return Policy(redact, usual, most, counts=counts)
+
+
+def _prices(path: Path) -> Prices:
+    from ctxdiff_mcp.answers.ledger import read_prices  # noqa: PLC0415  see the top of the file
+
+    return read_prices(path)
 
 
 async def _serve_streams(server: Server[Any], stdin: TextIO, stdout: TextIO) -> None:

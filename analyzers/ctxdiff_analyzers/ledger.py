@@ -11,8 +11,7 @@ from ctxdiff_capture.model import Usage
 from ctxdiff_analyzers.doubles import doubles
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
-By: TypeAlias = Literal["call", "agent", "step", "run"]
-GROUPINGS: tuple[By, ...] = ("call", "agent", "step", "run")
+By: TypeAlias = Literal["call", "agent", "step", "model", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class ModelTally:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One call, or the calls of one agent, of one step, or all."""
+    """One call, or the calls of one agent, step or model, or all."""
 
     seq: int | None
     """The call; None for a sum."""
@@ -107,11 +106,11 @@ def model_of(turn: Turn) -> str | None:
 def _ledger(timeline: Timeline, by: By) -> Ledger:
     again = doubles(timeline)
     told = [(turn, _DOUBLE if turn.seq in again else _counts(turn)) for turn in timeline.turns]
-    total = _row((None, None, None), told)
+    total = _row((None, None, None, None), told)
     groups: dict[_Key, list[_Told]] = {}
     for one in told if by != "run" else ():
-        # A second record of a call is no row of its own.
-        if by != "call" or one[1] is not _DOUBLE:
+        # A second record of a call makes no row of its own, nor of a model's name for it.
+        if by not in ("call", "model") or one[1] is not _DOUBLE:
             groups.setdefault(_KEYS[by](one[0]), []).append(one)
     rows = (total,) if by == "run" else tuple(_row(key, own) for key, own in groups.items())
     return Ledger(by, rows, total, tuple(sorted(again.items())))
@@ -121,11 +120,13 @@ _Counts: TypeAlias = tuple[int, ...]
 """The fields of a tally, in their order: a run has thousands of calls."""
 _DOUBLE: _Counts = (0, 0, 0, 1, *[0] * 8)
 _Told: TypeAlias = tuple[Turn, _Counts]
-_Key: TypeAlias = tuple[int | None, str | None, str | None]
+_Key: TypeAlias = tuple[int | None, str | None, str | None, str | None]
+"""Call, agent, step, model."""
 _KEYS: dict[By, Callable[[Turn], _Key]] = {
-    "call": lambda turn: (turn.seq, turn.agent, turn.call.step),
-    "agent": lambda turn: (None, turn.agent, None),
-    "step": lambda turn: (None, turn.agent, turn.call.step),
+    "call": lambda turn: (turn.seq, turn.agent, turn.call.step, None),
+    "agent": lambda turn: (None, turn.agent, None, None),
+    "step": lambda turn: (None, turn.agent, turn.call.step, None),
+    "model": lambda turn: (None, None, None, model_of(turn)),
 }
 
 
@@ -135,7 +136,7 @@ def _row(key: _Key, told: Sequence[_Told]) -> LedgerRow:
         if counts is not _DOUBLE:
             models.setdefault(model_of(turn), []).append(counts)
     return LedgerRow(
-        *key,
+        *key[:3],
         _sum([counts for _, counts in told]),
         tuple(ModelTally(model, _sum(counts)) for model, counts in models.items()),
     )

@@ -114,8 +114,8 @@ def price_list(text: str) -> PriceList:
     if strangers:
         raise ValueError(f"{strangers[0]!r} is not known: it has `models` and perhaps `currency`")
     currency = whole.get("currency")
-    if currency is not None and not (isinstance(currency, str) and 0 < len(currency) <= 8):
-        raise ValueError("`currency` is no text of 1 to 8 characters")
+    if currency is not None and not (isinstance(currency, str) and _is_currency(currency)):
+        raise ValueError("`currency` is no word of 1 to 8 characters")
     models = whole.get("models")
     if not isinstance(models, dict) or not models:
         raise ValueError("`models` is no object with a model in it")
@@ -146,6 +146,10 @@ def _entry(pattern: str, entry: Any) -> Prices:
         if kind not in entry:
             raise ValueError(f"{pattern!r}: `{kind}` is missing")
     return Prices(pattern, entry)
+
+
+def _is_currency(word: str) -> bool:
+    return 0 < len(word) <= 8 and word.isprintable() and " " not in word
 
 
 def _is_price(price: Decimal) -> bool:

@@ -13,8 +13,6 @@ from ctxdiff_analyzers.labels import TOOL_OUTPUT, content_parts, doubtful_labels
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.window import percent
 
-UNLABELED = "(unlabeled)"
-"""Bucket name of the turns without an agent."""
 RESULT = -1
 """Stands for a label index where the content overrules the label."""
 
@@ -56,8 +54,8 @@ class TurnTokens:
 class AgentUsage:
     """Sums over an agent's calls that reported usage."""
 
-    agent: str
-    """`(unlabeled)` for None."""
+    agent: str | None
+    """None for the turns without an agent."""
     input_tokens: int
     output_tokens: int
 
@@ -122,12 +120,12 @@ def usage_rollup(timeline: Timeline) -> UsageRollup:
     )
 
 
-def tokens_by_agent(timeline: Timeline) -> Mapping[str, int] | None:
-    """Sum of turn totals per agent (`(unlabeled)` for None); None with fewer than two agents."""
+def tokens_by_agent(timeline: Timeline) -> Mapping[str | None, int] | None:
+    """Sum of turn totals per agent, None for no agent; None with fewer than two distinct agents."""
     groups = timeline.groups()
     if len(groups) < 2:
         return None
-    return {_bucket(agent): sum(turn_totals(mine)) for agent, mine in groups.items()}
+    return {agent: sum(turn_totals(mine)) for agent, mine in groups.items()}
 
 
 def reports_usage(turn: Turn) -> bool:
@@ -188,11 +186,8 @@ def _by_agent(groups: Mapping[str | None, Timeline]) -> Iterator[AgentUsage]:
         reported = [turn.usage for turn in mine.turns if reports_usage(turn)]
         if reported:
             yield AgentUsage(
-                _bucket(agent),
+                agent,
                 sum(usage.prompt_tokens or 0 for usage in reported),
                 sum(usage.output_tokens or 0 for usage in reported),
             )
 
-
-def _bucket(agent: str | None) -> str:
-    return UNLABELED if agent is None else agent

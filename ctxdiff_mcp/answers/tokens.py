@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
 from ctxdiff_analyzers.counts import turn_totals
 from ctxdiff_analyzers.evictions import Eviction, evictions
+from ctxdiff_analyzers.ledger import By, ledger
+from ctxdiff_analyzers.prices import PriceList
+from ctxdiff_analyzers.reconcile import Reconciliation, reconciliation
 from ctxdiff_analyzers.schemas import Verdict, schema_use
 from ctxdiff_analyzers.timeline import Timeline, Turn
-from ctxdiff_analyzers.tokens import UNLABELED, UsageRollup, turn_tokens, usage_rollup
-from ctxdiff_analyzers.tokens import tokens_by_agent as sums_by_agent
+from ctxdiff_analyzers.tokens import streamed_without_usage, tokens_by_agent, turn_tokens
 from ctxdiff_analyzers.window import Fill, window_fill
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask
+from ctxdiff_mcp.answers.ledger import Bill, bill
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
@@ -34,19 +37,6 @@ class AgentTokens:
     input_tokens: int | None
     """As billed; None when none of its calls reported usage."""
     output_tokens: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Billed:
-    """What the provider billed over the scope."""
-
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    calls_with_usage: int
-    calls_total: int
-    streamed_without_usage: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +110,20 @@ class Tokens:
     """The turn asked about; None for all."""
     turns: TurnRows
     """Oldest first; the one asked about, or all."""
+    turn_count: int
+    """Turns of the scope."""
     window: int | None
     """Size of the model's context window in tokens, as the user states it."""
     peak: TurnRow
     """Over all turns of the scope."""
     by_agent: tuple[AgentTokens, ...]
     """In order of first appearance; empty with fewer than two agents."""
-    billed: Billed
+    bill: Bill
+    """What the provider billed, each call once."""
+    reconciliation: Reconciliation
+    """Billed prompts against recorded blocks."""
+    streamed_without_usage: int
+    """Streamed calls that did not ask for usage and have none."""
     schemas: Schemas
     lost: tuple[LostBlock, ...]
     """Tagged blocks lost in the scope; only those lost at `turn` when that is given."""
@@ -143,9 +140,11 @@ def tokens(
     *,
     agent: str | None = None,
     window: int | None = None,
+    by: By = "run",
+    prices: PriceList | None = None,
     ask: Ask = OPEN,
 ) -> Tokens:
-    """Where the tokens of a run, an agent or a turn go.
+    """Where the tokens of a run, an agent or a turn go, and what was billed `by` what.
 
     Raises:
         Unanswerable: a selector fits nothing or several things.
@@ -160,48 +159,37 @@ def tokens(
         shown = scope.turns if turn is None else (find_turn(opened, turn, scope),)
         totals = turn_totals(scope)
         largest = scope.turns[max(range(len(totals)), key=totals.__getitem__)]
-        sums = sums_by_agent(scope)
-        usage = usage_rollup(scope)
         lost = [one for one in evictions(scope).events if turn in (None, one.evicted_turn)]
         return Tokens(
             run=opened.ref,
             agent=None if agent is None else opened.agent(scope.turns[0].agent),
             turn=turn,
             turns=TurnRows(opened, scope, shown),
+            turn_count=len(scope.turns),
             window=window,
             peak=turn_row(opened, turn_tokens(scope, largest)),
-            by_agent=_by_agent(opened, sums, usage) if sums is not None else (),
-            billed=_billed(usage),
+            by_agent=_by_agent(opened, scope),
+            bill=bill(opened, scope, by, prices),
+            reconciliation=reconciliation(scope),
+            streamed_without_usage=sum(map(streamed_without_usage, scope.turns)),
             schemas=_schemas(opened, scope),
             lost=tuple(_lost(opened, event) for event in lost),
         )
 
 
-def _by_agent(run: OpenRun, sums: Mapping[str, int], usage: UsageRollup) -> tuple[AgentTokens, ...]:
-    billed = {one.agent: one for one in usage.by_agent or ()}
-    rows = []
-    for agent, total in sums.items():
-        own = billed.get(agent)
-        rows.append(
-            AgentTokens(
-                agent=None if agent == UNLABELED else run.agent(agent),
-                tokens=total,
-                input_tokens=None if own is None else own.input_tokens,
-                output_tokens=None if own is None else own.output_tokens,
-            )
+def _by_agent(run: OpenRun, scope: Timeline) -> tuple[AgentTokens, ...]:
+    sums = tokens_by_agent(scope)
+    if sums is None:
+        return ()
+    billed = {row.agent: row.tally for row in ledger(scope, "agent").rows}
+    return tuple(
+        AgentTokens(
+            agent=run.agent(agent),
+            tokens=total,
+            input_tokens=billed[agent].prompt if billed[agent].reported else None,
+            output_tokens=billed[agent].output if billed[agent].reported else None,
         )
-    return tuple(rows)
-
-
-def _billed(usage: UsageRollup) -> Billed:
-    return Billed(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        calls_with_usage=usage.calls_with_usage,
-        calls_total=usage.calls_total,
-        streamed_without_usage=usage.streamed_without_usage,
+        for agent, total in sums.items()
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ctxdiff_capture.errors import SelectionError
 
 from ctxdiff_mcp.cli.numbers import whole_number
+from ctxdiff_mcp.cli.prices import add_prices
 from ctxdiff_mcp.server import serve
 
 
@@ -40,13 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-bytes-ever", type=whole_number, metavar="N", help="of an answer (20000)"
     )
+    add_prices(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until stdin ends.
 
     Raises:
-        SelectionError: a limit is out of range, or the environment's store cannot be served.
+        SelectionError: a limit is out of range, the environment's store cannot be served, or the
+            price list is none.
     """
     if sys.stdin.isatty():
         print("ctxdiff-mcp: serving MCP on stdin; `ctxdiff-mcp --help` tells more", file=sys.stderr)
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
             redact_counts=args.redact_counts,
             default_cap=args.max_bytes,
             hard_cap=args.max_bytes_ever,
+            prices=args.prices,
         )
     except ValueError as problem:
         raise SelectionError(str(problem), remedy="leave --max-bytes out") from None

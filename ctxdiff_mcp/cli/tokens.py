@@ -7,8 +7,16 @@ from typing import Any
 
 from ctxdiff_analyzers.window import Fill
 
+from ctxdiff_mcp.answers.ledger import read_prices
 from ctxdiff_mcp.answers.tokens import LostBlock, Schemas, Tokens, tokens
 from ctxdiff_mcp.cli.output import plain, write_json, write_lines
+from ctxdiff_mcp.cli.prices import (
+    add_prices,
+    bill_json,
+    money_json,
+    reconciliation_json,
+    tally_json,
+)
 from ctxdiff_mcp.cli.select import (
     add_common,
     add_session,
@@ -28,13 +36,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session(parser)
     add_turn(parser)
     add_window(parser)
+    parser.add_argument(
+        "--by",
+        choices=["call", "agent", "step", "model", "run"],
+        default="run",
+        help="list what was billed by call, agent, step or model",
+    )
+    add_prices(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the tokens by turn and label, and what they buy."""
     window = stated_window(args)
+    prices = None if args.prices is None else read_prices(args.prices.expanduser())
     chosen = selected(args, args.session)
-    answer = tokens(chosen.source, chosen.run, args.turn, agent=args.agent, window=window)
+    answer = tokens(
+        chosen.source,
+        chosen.run,
+        args.turn,
+        agent=args.agent,
+        window=window,
+        by=args.by,
+        prices=prices,
+    )
     if args.json:
         write_json(as_json(answer))
     else:
@@ -44,8 +68,13 @@ def run(args: argparse.Namespace) -> int:
 
 def as_json(answer: Tokens) -> dict[str, Any]:
     """Per turn, per agent and over the scope."""
+    names = [None if share.agent is None else str(plain(share.agent)) for share in answer.by_agent]
+    bucket = UNLABELED
+    while bucket in names:  # an agent's own name
+        bucket = f"({bucket})"
     by_agent = {
-        UNLABELED if share.agent is None else plain(share.agent): share for share in answer.by_agent
+        bucket if agent is None else agent: share
+        for agent, share in zip(names, answer.by_agent, strict=True)
     }
     return {
         **run_json(answer.run),
@@ -53,7 +82,8 @@ def as_json(answer: Tokens) -> dict[str, Any]:
         "turns": [{**turn_json(row), "window": _fill(answer.fill(row))} for row in answer.turns],
         "peak": {"seq": answer.peak.turn, "total_tokens": answer.peak.total_tokens},
         "usage": {
-            **plain(answer.billed),
+            **tally_json(answer.bill.total.tally),
+            "streamed_without_usage": answer.streamed_without_usage,
             "by_agent": {
                 agent: {"input_tokens": share.input_tokens, "output_tokens": share.output_tokens}
                 for agent, share in by_agent.items()
@@ -62,6 +92,12 @@ def as_json(answer: Tokens) -> dict[str, Any]:
             or None,
         },
         "block_tokens_by_agent": {agent: share.tokens for agent, share in by_agent.items()} or None,
+        "ledger": bill_json(answer.bill),
+        "recorded_twice": [
+            {"turn": again, "same_call_as": first} for again, first in answer.bill.doubles
+        ],
+        "reconciliation": reconciliation_json(answer.reconciliation),
+        "cost": money_json(answer.bill.total.money),
         "schema_bloat": _schemas(answer.schemas),
         "evictions": [_lost(lost) for lost in answer.lost],
     }

@@ -8,6 +8,7 @@ from ctxdiff_analyzers.window import Fill
 
 from ctxdiff_mcp.answers.tokens import LostBlock, Schemas, Tokens
 from ctxdiff_mcp.answers.turns import TurnRow
+from ctxdiff_mcp.text.ledger import bill_lines, money_lines, parts_lines, reconciliation_line
 from ctxdiff_mcp.text.lines import Line
 from ctxdiff_mcp.text.shown import approx, block_name, name, shown
 
@@ -17,6 +18,7 @@ BAR = 30
 def token_lines(answer: Tokens) -> list[Line]:
     """What was billed, each turn by label, tagged blocks that were lost, tools never used."""
     sections = [list(_billed(answer)), list(_agents(answer))]
+    sections.append([] if answer.bill.by == "run" else list(bill_lines(answer.bill)))
     sections += [list(_turn(turn, answer.fill(turn))) for turn in answer.turns]
     sections += [list(_lost(lost)) for lost in answer.lost]
     sections.append(list(_schemas(answer.schemas)))
@@ -27,25 +29,27 @@ def token_lines(answer: Tokens) -> list[Line]:
 
 
 def _billed(answer: Tokens) -> Iterator[Line]:
-    billed = answer.billed
+    tally = answer.bill.total.tally
     total = "run total" if answer.agent is None else f"{name(answer.agent)} total"
-    if not billed.calls_with_usage:
-        yield Line(f"{total} · no usage was reported (0/{billed.calls_total} calls)", "dim")
+    if not tally.reported:
+        yield Line(f"{total} · no usage was reported (0/{tally.calls} calls)", "dim")
     else:
-        parts = [f"in {billed.input_tokens:,} tok", f"out {billed.output_tokens:,} tok"]
-        if billed.cache_read_tokens or billed.cache_write_tokens:
-            parts.append(
-                f"cache {billed.cache_read_tokens:,} read, {billed.cache_write_tokens:,} written"
-            )
-        reported = f"({billed.calls_with_usage}/{billed.calls_total} calls reported usage)"
+        parts = [f"in {tally.prompt:,} tok", f"out {tally.output:,} tok"]
+        if tally.cache_read or tally.cache_write:
+            parts.append(f"cache {tally.cache_read:,} read, {tally.cache_write:,} written")
+        reported = f"({tally.reported}/{tally.calls} calls reported usage)"
         yield Line(f"{total} · {' · '.join(parts)} {reported}")
-    if billed.streamed_without_usage:
-        count = billed.streamed_without_usage
+    yield from parts_lines(tally)
+    if answer.streamed_without_usage:
+        count = answer.streamed_without_usage
         yield Line(f"  {count} streamed calls did not ask for usage (include_usage)", "dim")
     for share in answer.by_agent:
         if share.input_tokens is not None:
             usage = f"in {share.input_tokens:,} · out {share.output_tokens or 0:,}"
             yield Line(f"  {name(share.agent)} · {usage}")
+    yield from reconciliation_line(answer.reconciliation)
+    if answer.bill.total.money is not None:
+        yield from money_lines(answer.bill.total.money)
 
 
 def _agents(answer: Tokens) -> Iterator[Line]:

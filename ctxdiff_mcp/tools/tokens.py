@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools import lines
-from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
+from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Text, Values, limit, turn
+from ctxdiff_mcp.tools.ledger import bill_lines, money_lines, reconciliation_lines, row_line
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
 if TYPE_CHECKING:
+    from ctxdiff_analyzers.ledger import By
     from ctxdiff_analyzers.window import Fill
 
     from ctxdiff_mcp.answers.tokens import LostBlock, Tokens
     from ctxdiff_mcp.answers.turns import TurnRow
 
+TURN = "turn"
+BY: dict[str, By] = {
+    TURN: "run",
+    "call": "call",
+    "agent": "agent",
+    "step": "step",
+    "model": "model",
+}
+"""The argument's words, and how the ledger is grouped under each."""
 MOST_LABELS = 5
 MOST_ALL_LABELS = 30
 MOST_AGENTS = 8
@@ -27,35 +38,50 @@ def answer(context: Context, values: Values) -> str:
     """Sums first, then the turns, newest first."""
     from ctxdiff_mcp.answers.tokens import tokens  # noqa: PLC0415  the server starts without it
 
+    by = values.word("by")
     found = tokens(
         context.source,
         values.word("run"),
         values.integer("turn"),
         agent=values.text("agent"),
         window=values.integer("context_window"),
+        by=BY[by],
+        prices=context.prices,
         ask=context.ask,
     )
     context.check()
     env = context.envelope()
     for line in [*_sums(env, found), *_schema_lines(env, found), *_lost_lines(env, found)]:
         env.say(line)
-    newest_first = found.turns[::-1]
 
     def more(at: int) -> str:
         name = None if found.agent is None else env.name(found.agent)
-        return lines.call("ctxdiff_tokens", env, found.run, agent=name, cursor=at)
+        grouped = None if by == TURN else by
+        return lines.call("ctxdiff_tokens", env, found.run, agent=name, by=grouped, cursor=at)
 
-    list_rows(
-        env,
-        newest_first,
-        cursor=values.number("cursor"),
-        limit=values.number("limit"),
-        noun="turns, newest first",
-        show=lambda row, _: env.offer(
-            _turn_line(env, row, found.fill(row), whole=found.turn is not None)
-        ),
-        more=more,
-    )
+    page: dict[str, Any] = {
+        "cursor": values.number("cursor"),
+        "limit": values.number("limit"),
+        "more": more,
+    }
+    if by == TURN:
+        list_rows(
+            env,
+            found.turns[::-1],
+            noun="turns, newest first",
+            show=lambda row, _: env.offer(
+                _turn_line(env, row, found.fill(row), whole=found.turn is not None)
+            ),
+            **page,
+        )
+    else:
+        list_rows(
+            env,
+            found.bill.rows[::-1] if by == "call" else found.bill.rows,
+            noun="calls, newest first" if by == "call" else f"{by}s",
+            show=lambda row, _: env.offer(row_line(env, found.bill, row)),
+            **page,
+        )
     top = found.peak.turn if found.turn is None else found.turn
     env.close(f"next: {lines.call('ctxdiff_explain', env, found.run, turn=top)}")
     return env.finish()
@@ -63,26 +89,21 @@ def answer(context: Context, values: Values) -> str:
 
 def _sums(env: Envelope, found: Tokens) -> list[str]:
     who = "all agents" if found.agent is None else f"agent {env.name(found.agent)}"
-    peak, billed = found.peak, found.billed
+    peak = found.peak
     rows = [
         (
-            f"run {env.name(found.run.name)}, {who}: {lines.plural(billed.calls_total, 'turn')}; "
+            f"run {env.name(found.run.name)}, {who}: "
+            f"{lines.plural(found.turn_count, 'turn')}; "
             f"peak {lines.tokens(env, peak.total_tokens, peak.exact)} at turn {peak.turn}"
-        )
+        ),
+        *bill_lines(env, found.bill),
+        *reconciliation_lines(env, found.reconciliation),
+        *money_lines(env, found.bill.total.money),
     ]
-    if billed.calls_with_usage:
+    # What was asked for follows from parameters.
+    if found.streamed_without_usage and not env.policy.hides_names:
         rows.append(
-            f"billed over {billed.calls_with_usage} of {billed.calls_total} calls: "
-            f"{lines.number(env, billed.input_tokens)} prompt "
-            f"({lines.number(env, billed.cache_read_tokens)} read from cache, "
-            f"{lines.number(env, billed.cache_write_tokens)} written), "
-            f"{lines.number(env, billed.output_tokens)} output"
-        )
-    else:
-        rows.append("the provider reported no usage")
-    if billed.streamed_without_usage and not env.policy.hides_names:  # follows from parameters
-        rows.append(
-            f"{lines.plural(billed.streamed_without_usage, 'streamed call')} did not ask for usage "
+            f"{lines.plural(found.streamed_without_usage, 'streamed call')} did not ask for usage "
             "(stream_options.include_usage)"
         )
     if found.by_agent:
@@ -157,17 +178,24 @@ TOOL = Tool(
     title="Show where the tokens go",
     description=(
         "Show where an agent's tokens go: context size per turn by label (system, history, tool "
-        "output, rag, schemas), the peak, what the provider billed, cost per agent, tool schemas "
-        "that are sent and never used, tagged blocks that were lost. Ask it when a run is "
-        "slow, expensive or near the context window limit. With turn, only that turn. Counts "
-        "marked ~ are estimates. context_window adds the share of the window."
+        "output, rag, schemas), the peak, what the provider billed, tool schemas that are sent and "
+        "never used, tagged blocks that were lost. by lists what each call, agent, step or model "
+        "was billed. Ask it when a run is slow, expensive or near the context window limit. With "
+        "turn, only that turn. Counts marked ~ are estimates. context_window adds the share of "
+        "the window."
     ),
     arguments=(
         RUN,
         turn("Only this turn, a number from 0 up. Absent: all turns, newest first."),
         AGENT,
         WINDOW,
-        limit(15, 200, "turns"),
+        Text(
+            "by",
+            "Rows: `turn` (default) is context by label; the others list what was billed.",
+            choices=tuple(BY),
+            default=TURN,
+        ),
+        limit(15, 200, "rows"),
         CURSOR,
     ),
     answer=answer,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.answers.asking import Ask
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.tools.arguments import Argument, Text, Values
+
+if TYPE_CHECKING:
+    from ctxdiff_analyzers.prices import PriceList
 
 CONCISE, DETAILED = "concise", "detailed"
 FORMAT = Text(
@@ -31,6 +35,8 @@ class Context:
     source: Source
     policy: Policy
     is_cancelled: Callable[[], bool] = bool
+    prices: PriceList | None = None
+    """The user's own, when the server was started with them."""
 
     @property
     def ask(self) -> Ask:

@@ -101,7 +101,7 @@ def test_every_grouping_adds_up_to_the_same_total(make: SimpleNamespace, calls: 
     timeline = run.done()
     total = ledger(timeline).total.tally
     names = Tally.__dataclass_fields__
-    for by in ("call", "agent", "step", "run"):
+    for by in ("call", "agent", "step", "model", "run"):
         rows = ledger(timeline, by).rows
         tallies = [row.tally for row in rows]
         models = [one.tally for row in rows for one in row.models]

@@ -129,7 +129,11 @@ def test_no_amount_is_rounded(counts: list[tuple[int, ...]], prices: tuple[Decim
         ('{"models": {"m": {"input": 1e-999999999, "output": 1}}}', "`input` is no number"),
         ('{"models": {"m": {"cached": 1, "input": 1, "output": 1}}}', "'cached' is not one of"),
         ('{"models": {"m": {}, "m": {}}}', "'m' stands twice"),
-        ('{"currency": 5, "models": {"m": {"input": 1, "output": 1}}}', "`currency` is no text"),
+        ('{"currency": 5, "models": {"m": {"input": 1, "output": 1}}}', "`currency` is no word"),
+        (
+            '{"currency": "U\\nD", "models": {"m": {"input": 1, "output": 1}}}',
+            "`currency` is no word",
+        ),
         ("[" * 100_000, "it nests too deeply"),
     ],
 )

@@ -120,7 +120,19 @@ def test_agents_are_summed_apart(make: SimpleNamespace) -> None:
     run.add(make.user("u", tokens=4), agent="a", usage=usage)
     timeline = run.done()
     assert usage_rollup(timeline).by_agent == (AgentUsage("a", 10, 4),)
-    assert tokens_by_agent(timeline) == {"a": 8, "(unlabeled)": 4}
+    assert tokens_by_agent(timeline) == {"a": 8, None: 4}
+
+
+def test_no_agent_is_not_the_agent_who_is_named_like_its_bucket(make: SimpleNamespace) -> None:
+    run = make.run()
+    run.add(make.user("u", tokens=4), agent="(unlabeled)", usage={"prompt_tokens": 5})
+    run.add(make.user("v", tokens=3), usage={"prompt_tokens": 2})
+    timeline = run.done()
+    assert tokens_by_agent(timeline) == {"(unlabeled)": 4, None: 3}
+    assert usage_rollup(timeline).by_agent == (
+        AgentUsage("(unlabeled)", 5, 0),
+        AgentUsage(None, 2, 0),
+    )
 
 
 def test_the_peak_is_the_earliest_of_the_largest(make: SimpleNamespace) -> None:

@@ -94,6 +94,7 @@ def test_tokens_speak_the_analyzers_names(ask: Callable[..., dict[str, Any]]) ->
     answer = ask("tokens", "--turn", "8", "--context-window", "400")
     assert set(answer) == RUN | {
         *("agent", "turns", "peak", "usage", "block_tokens_by_agent", "schema_bloat", "evictions"),
+        *("ledger", "recorded_twice", "reconciliation", "cost"),
     }
     (turn,) = answer["turns"]
     assert set(turn) == {

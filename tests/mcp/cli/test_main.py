@@ -69,12 +69,16 @@ def test_without_a_command_the_server_is_started(
 @pytest.mark.parametrize(
     ("argv", "served"),
     [
-        ([], (None, "off", "exact", None, None)),
-        (["--runs-dir", "x"], (Path("x"), "off", "exact", None, None)),
-        (["--redact"], (None, "all", "exact", None, None)),
-        (["--redact", "--redact-counts", "bucket"], (None, "all", "bucket", None, None)),
-        (["serve", "--redact", "text"], (None, "text", "exact", None, None)),
-        (["--max-bytes", "4000", "--max-bytes-ever", "9000"], (None, "off", "exact", 4000, 9000)),
+        ([], (None, "off", "exact", None, None, None)),
+        (["--runs-dir", "x"], (Path("x"), "off", "exact", None, None, None)),
+        (["--redact"], (None, "all", "exact", None, None, None)),
+        (["--redact", "--redact-counts", "bucket"], (None, "all", "bucket", None, None, None)),
+        (["serve", "--redact", "text"], (None, "text", "exact", None, None, None)),
+        (
+            ["--max-bytes", "4000", "--max-bytes-ever", "9000"],
+            (None, "off", "exact", 4000, 9000, None),
+        ),
+        (["--prices", "p.json"], (None, "off", "exact", None, None, Path("p.json"))),
     ],
 )
 def test_the_flags_of_the_server_reach_it(
@@ -83,9 +87,15 @@ def test_the_flags_of_the_server_reach_it(
     asked: list[tuple[Any, ...]] = []
 
     def serve(
-        folder: Path | None, redact: str, *, redact_counts: str, default_cap: int, hard_cap: int
+        folder: Path | None,
+        redact: str,
+        *,
+        redact_counts: str,
+        default_cap: int,
+        hard_cap: int,
+        prices: Path | None,
     ) -> None:
-        asked.append((folder, redact, redact_counts, default_cap, hard_cap))
+        asked.append((folder, redact, redact_counts, default_cap, hard_cap, prices))
 
     monkeypatch.setattr(serving, "serve", serve)
     assert ctxdiff(*argv) == (0, "", "")
@@ -112,11 +122,18 @@ def test_the_module_runs_however_python_builds_its_path(
 
 
 @pytest.mark.slow
-def test_a_limit_out_of_range_is_wrong_use(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [(["--max-bytes", "1"], "1000"), (["--prices", "prices.json"], "it is no JSON: line 1")],
+)
+def test_a_server_that_is_started_wrongly_says_why(
+    tmp_path: Path, flags: list[str], words: str
+) -> None:
+    (tmp_path / "prices.json").write_text("3 EUR")
     # In a process of its own: the server takes stdin and stdout for itself.
     sources = os.pathsep.join(str(part) for part in (ROOT, ROOT / "capture", ROOT / "analyzers"))
     done = subprocess.run(
-        [sys.executable, "-m", "ctxdiff_mcp", "serve", "--max-bytes", "1"],
+        [sys.executable, "-m", "ctxdiff_mcp", "serve", *flags],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": sources},
         stdin=subprocess.DEVNULL,
@@ -126,7 +143,7 @@ def test_a_limit_out_of_range_is_wrong_use(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "1000" in done.stderr
+    assert words in done.stderr
 
 
 def test_a_fault_of_ours_is_told_without_a_traceback(
