@@ -18,6 +18,8 @@ WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
 WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
 ID_KEYS = ("tool_use_id", "toolUseId", "call_id", "tool_call_id", "id")
 MARKER_KEYS = ("cache_control", "cachePoint")
+UNSPOKEN = frozenset((*ID_KEYS, *MARKER_KEYS, "type", "status", "signature", "thought_signature"))
+"""Members of a part that say nothing of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,34 @@ def without_markers(text: str) -> str:
         return _bare(part, text) if isinstance(part, dict) else text
     except RecursionError:
         return text
+
+
+def spoken(text: str) -> str:
+    """What a part says: its texts and numbers without keys, types, ids and signatures.
+
+    Any other text is what it says itself.
+    """
+    value = _json(text) if text.startswith(("{", "[{")) else None
+    if value is None:
+        return text
+    try:
+        return "\n".join(_leaves(value))
+    except RecursionError:
+        return text
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in UNSPOKEN:
+                yield from _leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    elif isinstance(value, str):
+        yield value
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def _bare(part: dict[str, Any], text: str) -> str:

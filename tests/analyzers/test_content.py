@@ -10,6 +10,7 @@ from ctxdiff_analyzers.content import (
     part_id,
     part_type,
     schema_names,
+    spoken,
     tool_calls,
     without_markers,
 )
@@ -33,14 +34,22 @@ values = st.recursive(
 
 
 def everything(text: str) -> tuple[Any, ...]:
-    readers = (tool_calls, is_tool_result, part_id, part_type, schema_names, without_markers)
+    readers = (
+        tool_calls,
+        is_tool_result,
+        part_id,
+        part_type,
+        schema_names,
+        without_markers,
+        spoken,
+    )
     return tuple(reader(text) for reader in readers)
 
 
 @settings(deadline=None)
 @given(values)
 def test_any_json_is_read_without_harm(value: Any) -> None:
-    assert len(everything(json.dumps(value))) == 6
+    assert len(everything(json.dumps(value))) == 7
 
 
 @pytest.mark.parametrize(
@@ -91,3 +100,21 @@ def test_markers_and_wrapping_are_no_content(part: Any, bare: str | None) -> Non
 def test_words_about_markers_stay() -> None:
     text = "use cache_control on the last block"
     assert without_markers(text) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"type": "text", "text": "hi"} | MARK, "hi"),
+        ({"type": "tool_use", "id": "t1", "name": "find", "input": {"q": "saw", "n": 3}}, "find\nsaw\n3"),
+        ({"type": "thinking", "thinking": "hm", "signature": "c2ln"}, "hm"),
+        ({"toolResult": {"toolUseId": "t1", "content": [{"text": "4 C"}], "status": "success"}}, "4 C"),
+    ],
+)  # fmt: skip
+def test_what_a_part_says_is_told_without_its_wrapping(part: Any, said: str) -> None:
+    assert spoken(json.dumps(part)) == said
+
+
+def test_plain_words_say_what_they_say() -> None:
+    assert spoken("4 C, no wind") == "4 C, no wind"
+    assert spoken("{not json") == "{not json"

@@ -8,15 +8,17 @@ from __future__ import annotations
 from ctxdiff_analyzers.detectors import (
     answers,
     arguments,
-    cache,
     calls,
+    compaction,
     context,
     cost,
     hidden,
     loops,
+    pairs,
     prompt,
     tool_errors,
     tools,
+    truncation,
 )
 from ctxdiff_analyzers.detectors.scene import Detector
 
@@ -28,11 +30,15 @@ DETECTORS: tuple[Detector, ...] = (
     answers.truncated,
     answers.refused,
     answers.empty,
+    compaction.compacted,
     context.tagged_losses,
     context.losses,
     context.edits,
     context.moves,
     context.insertions,
+    pairs.orphans,
+    truncation.past,
+    truncation.fresh,
     prompt.system,
     prompt.tool_set,
     prompt.tool_order,
@@ -44,7 +50,7 @@ DETECTORS: tuple[Detector, ...] = (
     hidden.hidden,
     cost.window,
     cost.growth,
-    cache.cache,
+    cost.cache,
     cost.schemas,
     cost.usage,
 )

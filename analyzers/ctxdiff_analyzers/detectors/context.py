@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ctxdiff_analyzers.align import in_order
+from ctxdiff_analyzers.compaction import Compaction
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.counts import total_tokens
+from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
+from ctxdiff_analyzers.detectors.pairs import broken_partners
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
+from ctxdiff_analyzers.detectors.truncation import cut_pairs
 from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.findings import Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker
+from ctxdiff_analyzers.paths import path_of
 
 THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
 LARGE_SHARE = 0.05
@@ -49,12 +54,16 @@ def losses(scene: Scene) -> Iterator[Finding]:
     if scene.previous is None or not scene.matching.gone or scene.stands_alone():
         return
     inputs = scene.previous.inputs
-    last = scene.mine.last_seen([inputs[i] for i in scene.matching.gone])
+    last = scene.mine.last_seen(inputs)
     told = {event.content_hash for event in evictions(scene.mine).events}
+    compacted = compaction_of(scene)
+    # What a broken pair misses is told with the pair, what a summary carries with the summary.
+    elsewhere = broken_partners(scene) | _carried(compacted)
     gone = [
         i
-        for i in scene.matching.gone
-        if is_conversation(scene.old_block(i))
+        for i in _gone(scene, compacted)
+        if i not in elsewhere
+        and is_conversation(scene.old_block(i))
         and last[inputs[i]] == scene.previous.seq
         and not scene.old_block(i).is_empty
         and scene.old_block(i).content_hash not in told
@@ -70,6 +79,8 @@ def losses(scene: Scene) -> Iterator[Finding]:
     small = tokens < LARGE_SHARE * total_tokens(scene.mine, scene.previous)
     if small or cause == "thinking_blocks_dropped" or not kept or min(gone) > max(kept):
         severity = "low"
+    if compacted is not None and set(gone) <= set(compacted.lost):
+        severity, cause = "low", "evicted_block"
     by_hash = {scene.old_block(i).content_hash: scene.previous.positions[i] for i in gone}
     yield scene.about(
         "context_evicted",
@@ -89,7 +100,17 @@ def losses(scene: Scene) -> Iterator[Finding]:
 
 def edits(scene: Scene) -> Iterator[Finding]:
     """Messages of the previous turn that are there with other content."""
-    said = ((i, j) for i, j in scene.matching.edited if is_conversation(scene.new_block(j)))
+    cut, compacted = cut_pairs(scene), compaction_of(scene)
+    replaced = frozenset(() if compacted is None else compacted.replaced)
+    standing = frozenset(() if compacted is None else compacted.standing_in)
+    said = (
+        (i, j)
+        for i, j in scene.matching.edited
+        if is_conversation(scene.new_block(j))
+        and (i, j) not in cut
+        and i not in replaced
+        and j not in standing
+    )
     for i, j in islice(said, EDITS_TOLD):
         found = edit(scene.text(scene.old_block(i)), scene.text(scene.new_block(j)))
         form_only = found.cause in FORM_ONLY
@@ -102,11 +123,22 @@ def moves(scene: Scene) -> Iterator[Finding]:
     """Messages that stand in another order than before."""
     said = [(i, j) for i, j in scene.matching.same if is_conversation(scene.new_block(j))]
     unmoved = set(in_order(said))
-    moved = [j for i, j in said if (i, j) not in unmoved]
-    if moved:
-        blocks = [scene.new_block(j) for j in moved]
-        places = [scene.turn.positions[j] for j in moved]
-        yield scene.about("context_edited", "low", blocks, places, cause="block_moved")
+    moved = [pair for pair in said if pair not in unmoved]
+    if not moved or scene.previous is None:
+        return
+    blocks = [scene.new_block(j) for _, j in moved]
+    places = [scene.turn.positions[j] for _, j in moved]
+    first_old, first_new = moved[0]
+    before = path_of(scene.mine, scene.previous, first_old)
+    yield scene.about(
+        "context_edited",
+        "low",
+        blocks,
+        places,
+        cause="block_moved",
+        names=() if before is None else (before,),
+        path=path_of(scene.mine, scene.turn, first_new),
+    )
 
 
 def insertions(scene: Scene) -> Iterator[Finding]:
@@ -117,6 +149,8 @@ def insertions(scene: Scene) -> Iterator[Finding]:
         return
     gone = sorted(i for i in scene.matching.gone if is_conversation(scene.old_block(i)))
     last_old, last_new = unmoved[-1]
+    if compaction_of(scene) is not None:
+        return
     inserted = [
         j
         for j in scene.matching.new
@@ -128,6 +162,18 @@ def insertions(scene: Scene) -> Iterator[Finding]:
         blocks = [scene.new_block(j) for j in inserted]
         places = [scene.turn.positions[j] for j in inserted]
         yield scene.about("context_edited", "low", blocks, places, cause="item_inserted_in_prefix")
+
+
+def _gone(scene: Scene, compacted: Compaction | None) -> list[int]:
+    """Old indices of what is gone, also where a summary resembles it."""
+    lost = () if compacted is None else compacted.lost
+    return sorted({*scene.matching.gone, *lost})
+
+
+def _carried(compacted: Compaction | None) -> frozenset[int]:
+    if compacted is None:
+        return frozenset()
+    return frozenset(compacted.replaced).difference(compacted.lost)
 
 
 def _cause_of_loss(scene: Scene, gone: list[int], kept: list[int]) -> str:

@@ -12,6 +12,7 @@ from ctxdiff_analyzers.counts import EXACT
 from ctxdiff_analyzers.detectors.edits import Edit
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.matching import Matching
+from ctxdiff_analyzers.paths import path_of
 from ctxdiff_analyzers.prefix import Break
 from ctxdiff_analyzers.roles import PROMPT_ROLES as PROMPT_ROLES  # noqa: PLC0414 - for detectors
 from ctxdiff_analyzers.roles import is_conversation as is_conversation  # noqa: PLC0414 - for detectors
@@ -88,6 +89,7 @@ class Scene:
         *,
         names: Sequence[str] = (),
         counts: tuple[tuple[str, int], ...] | None = None,
+        path: str | None = None,
         **fields: Any,
     ) -> Finding:
         """A `finding` that lists blocks, counts their tokens and points to the whole change."""
@@ -99,6 +101,7 @@ class Scene:
                 names=tuple(names[:LISTED]),
                 excerpts=tuple(excerpt(self.text(block)) for block in blocks[:3]),
                 counts=counts or (("blocks", len(blocks)),),
+                path=path,
             ),
             "tokens": tokens,
             "tokens_method": method,
@@ -121,6 +124,7 @@ class Scene:
                 positions=(self.turn.positions[j],),
                 first_difference=found.first_difference,
                 excerpts=(found.old, found.new),
+                path=path_of(self.mine, self.turn, j),
             ),
             tokens=tokens,
             tokens_method=method,
