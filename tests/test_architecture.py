@@ -58,7 +58,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         f"{CAPTURE}._version",
     },
     f"{CAPTURE}.importers": {
-        f"{CAPTURE}.recorder.redact",  # what is imported is redacted as what is recorded
+        # What is imported is redacted as what is recorded.
+        f"{CAPTURE}.recorder.redact",
+        f"{CAPTURE}.recorder.redacting",
         MODEL,
         ERRORS,
         f"{CAPTURE}.decoders",

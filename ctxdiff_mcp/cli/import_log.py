@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ctxdiff_capture.importers.base import ImportReport, import_log
+from ctxdiff_capture.recorder.redact import SECRETS
 from tqdm import tqdm
 
 from ctxdiff_mcp.cli.output import write_json, write_lines
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log, where the trace goes, and the form of the report."""
     parser.add_argument("log", type=Path, metavar="LOG.jsonl", help="one model call per line")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the trace (LOG.ctrace)")
+    parser.add_argument(
+        "--redact", choices=[SECRETS], help="store credentials as tags: [secret:aws-key#1]"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -30,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     target: Path = args.out or args.log.with_suffix(".ctrace")
     size = args.log.stat().st_size if args.log.is_file() else None
     with tqdm(total=size, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
-        report = import_log(args.log, target, progress=bar.update)
+        report = import_log(args.log, target, progress=bar.update, redact=args.redact)
     for error in report.errors:
         print(f"{shown(str(args.log))}:{error.line}: {shown(error.problem)}", file=sys.stderr)
     if args.json:

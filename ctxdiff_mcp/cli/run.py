@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxdiff_capture.errors import SelectionError
+from ctxdiff_capture.recorder.redact import SECRETS
+from ctxdiff_capture.recorder.redact import VARIABLE as REDACT
 from ctxdiff_capture.recorder.startup import environment
 
 
@@ -23,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="FILE",
         help="the trace, or a folder for it; else CTXDIFF_STORE, else ./NAME.ctrace",
+    )
+    parser.add_argument(
+        "--redact", choices=[SECRETS], help="store credentials as tags: [secret:aws-key#1]"
     )
     parser.add_argument(
         "program",
@@ -56,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         out=args.out,
         main_pid=os.getpid() if becomes else None,
     )
+    if args.redact:
+        variables[REDACT] = args.redact
     sys.stdout.flush()
     sys.stderr.flush()
     if becomes:

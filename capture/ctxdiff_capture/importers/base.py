@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
@@ -14,8 +16,11 @@ from ctxdiff_capture.errors import ImportFailed
 from ctxdiff_capture.importers.exchange_log import read_exchange_log
 from ctxdiff_capture.importers.values import ImportedCall, ImportReport, LineError
 from ctxdiff_capture.model import Attempt, Call
+from ctxdiff_capture.recorder.redact import Redact, Redaction, steps_of
+from ctxdiff_capture.recorder.redacting import redacting
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session
+from ctxdiff_capture.store.secrets import SecretNumbers
 from ctxdiff_capture.tokens.counter import TokenCounter
 
 __all__ = ["ImportReport", "ImportedCall", "LineError", "import_log"]
@@ -25,7 +30,11 @@ _TOGETHER = 64
 
 
 def import_log(
-    source: Path, target: Path, *, progress: Callable[[int], object] | None = None
+    source: Path,
+    target: Path,
+    *,
+    progress: Callable[[int], object] | None = None,
+    redact: Redact | None = None,
 ) -> ImportReport:
     """Write the calls of a log into a new trace.
 
@@ -37,9 +46,10 @@ def import_log(
         source: an exchange log.
         target: the trace, which must not exist.
         progress: called with the bytes read since it was last called.
+        redact: what is done to the calls, as for `trace.init`.
 
     Raises:
-        ImportFailed: `source` cannot be read, or `target` exists.
+        ImportFailed: `source` cannot be read, `target` exists, or there is no such redaction.
         StoreError: `target` cannot be written.
     """
     if target.exists():
@@ -47,9 +57,15 @@ def import_log(
             f"{target} exists, and its calls would be in it twice",
             remedy="remove it, or choose another file",
         )
+    try:
+        steps = steps_of(redact, os.environ)
+    except (TypeError, ValueError) as problem:
+        raise ImportFailed(str(problem), remedy="CTXDIFF_REDACT=secrets, or none") from problem
     unfinished = target.with_name(f".{target.name}.{uuid4().hex[:8]}")
     try:
-        report = _write(read_exchange_log(source, progress=progress), unfinished, source.stem)
+        redaction = Redaction(steps, SecretNumbers(unfinished))
+        found = read_exchange_log(source, progress=progress)
+        report = _write(found, unfinished, source.stem, redaction)
         if report.calls:
             unfinished.replace(target)
     finally:
@@ -58,7 +74,9 @@ def import_log(
     return report
 
 
-def _write(found: Iterable[ImportedCall | LineError], target: Path, name: str) -> ImportReport:
+def _write(
+    found: Iterable[ImportedCall | LineError], target: Path, name: str, redaction: Redaction
+) -> ImportReport:
     errors: list[LineError] = []
     counter = TokenCounter()
     sessions: dict[str | None, _Session] = {}
@@ -71,7 +89,7 @@ def _write(found: Iterable[ImportedCall | LineError], target: Path, name: str) -
                 continue
             session = sessions.get(item.session)
             if session is None:
-                session = _Session(item, target, item.session or name, counter)
+                session = _Session(item, target, item.session or name, counter, redaction)
                 sessions[item.session] = session
                 at_end.callback(session.close)
             session.add(item)
@@ -94,14 +112,21 @@ class _Session:
     """One session of the log on its way into the store."""
 
     def __init__(
-        self, first: ImportedCall, target: Path, project: str, counter: TokenCounter
+        self,
+        first: ImportedCall,
+        target: Path,
+        project: str,
+        counter: TokenCounter,
+        redaction: Redaction,
     ) -> None:
-        self._writer = create_session(
+        opening = partial(
+            create_session,
             Destination(path=target.absolute()),
             project=project,
             provider=first.exchange.provider,
             started_at=first.exchange.started_at,
         )
+        self._writer = redacting(opening, redaction)
         self._counter = counter
         self._waiting: dict[str, Call] = {}
         self._sent: dict[tuple[str, str | None], _Sent] = {}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxdiff_capture import read
 
 ROOT = Path(__file__).resolve().parents[3]
 Cli = Callable[..., Any]
@@ -118,3 +119,35 @@ def test_a_terminal_gets_a_progress_bar(tmp_path: Path) -> None:
     os.close(screen)
     assert b"100%" in seen
     assert done.stdout == "1 calls, 1 sessions, 0 bad lines → calls.ctrace\n".encode()
+
+
+def test_credentials_of_a_log_are_stored_as_tags_where_that_is_asked(ctxdiff: Cli) -> None:
+    key = "AKIAIOSFODNN7EXAMPLE"
+
+    def asked(session: str) -> str:
+        message = {"role": "user", "content": f"{session}: use {key}"}
+        return line(request={"model": "gpt-5", "messages": [message]}, session=session)
+
+    Path("calls.jsonl").write_text("\n".join(map(asked, "ab")) + "\n", encoding="utf-8")
+
+    done = ctxdiff("import", "calls.jsonl", "--redact", "secrets")
+
+    assert (done.status, done.err) == (0, "")
+    assert key.encode() not in Path("calls.ctrace").read_bytes()
+    reader = read("calls.ctrace")
+    calls = [call for session in reader.sessions() for call in reader.load(session.id).calls]
+    texts = [place.block.text for call in calls for place in reader.inputs(call.id)]
+    reader.close()
+    assert texts == ["a: use [secret:aws-key#1]", "b: use [secret:aws-key#1]"]
+
+
+def test_a_misspelt_redaction_of_the_environment_imports_nothing(
+    ctxdiff: Cli, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXDIFF_REDACT", "secret")
+
+    done = ctxdiff("import", log)
+
+    assert done.status != 0
+    assert "'secret'" in done.err
+    assert not Path("calls.ctrace").exists()

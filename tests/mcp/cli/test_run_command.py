@@ -196,3 +196,25 @@ def test_the_folder_for_the_path_holds_nothing_that_a_program_could_import_by_mi
     assert environment({"PYTHONPATH": "x"}, project="p", out=None, main_pid=1)["PYTHONPATH"] == (
         f"{FOLDER}{os.pathsep}x"
     )
+
+
+def test_credentials_are_stored_as_tags_where_that_is_asked(
+    start: Callable[..., subprocess.Popen[str]], model: Model, tmp_path: Path
+) -> None:
+    key = "AKIAIOSFODNN7EXAMPLE"
+    agent = AGENT.replace('"hi"', f'"use {key}"')
+    command = ("--redact", "secrets", "--", sys.executable, "agent.py")
+
+    program = start(*command, agent=agent, XDG_STATE_HOME=str(tmp_path / "state"))
+    _, told = program.communicate(timeout=60)
+
+    assert (program.returncode, told) == (
+        0,
+        f"ctxdiff: 1 model call recorded in {tmp_path / 'agent.ctrace'}\n",
+    )
+    assert key.encode() in model.bodies[0]
+    assert key.encode() not in (tmp_path / "agent.ctrace").read_bytes()
+    reader = read(tmp_path / "agent.ctrace")
+    (call,) = reader.load(reader.sessions()[0].id).calls
+    assert [p.block.text for p in reader.inputs(call.id)] == ["use [secret:aws-key#1]"]
+    reader.close()
