@@ -89,6 +89,15 @@ def offered_names(timeline: Timeline, turn: Turn) -> frozenset[str]:
     )
 
 
+def schemas_met(timeline: Timeline) -> dict[int, int]:
+    """Every tool schema block of the turns, with the turn (`seq`) at which it first stood."""
+    schemas = timeline.known(
+        "schema blocks",
+        lambda: frozenset(i for i, b in enumerate(timeline.blocks) if b.kind == "tool_schema"),
+    )
+    return timeline.remembered("schemas met", lambda: timeline.present(schemas))
+
+
 def _call_before(
     timeline: Timeline, turn: Turn, index: int, wanted: str | None, name: str | None
 ) -> Asked | None:

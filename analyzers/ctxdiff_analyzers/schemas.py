@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
-from typing import Literal, TypeAlias
+from itertools import accumulate, chain
+from typing import Any, Literal, TypeAlias
 
 from ctxdiff_analyzers.content import ToolCall, schema_names, tool_calls
 from ctxdiff_analyzers.counts import EXACT, turn_totals
@@ -15,6 +16,7 @@ from ctxdiff_analyzers.window import percent
 
 NEVER_CALLS = frozenset(("system", "developer", "tool"))
 """Roles whose blocks are never a model's tool call."""
+DECLARATIONS = ("function_declarations", "functionDeclarations")
 
 Verdict: TypeAlias = Literal["no_schemas", "no_names", "all_used", "some_unused", "undecided"]
 """`no_schemas`: none is sent. `no_names`: schemas are sent and no name could be read, so nothing
@@ -28,7 +30,7 @@ class UnusedTool:
 
     name: str
     tokens: int
-    """Of its schema, per call. 0 for all but the first tool of a block that declares several."""
+    """Of its schema, per call; of a block that declares several tools its share."""
     content_hash: str
 
 
@@ -147,13 +149,31 @@ def _unused(
     told: set[str] = set()
     for block, declared in names.items():
         dead = [name for name in declared if name not in called]
-        # The block's cost is only saved when nothing in it is used.
-        cost = timeline.blocks[block].token_count if len(dead) == len(declared) else 0
+        if not dead:
+            continue
+        head = timeline.blocks[block]
+        shares = timeline.fact("schema shares", block, _shares) if len(declared) > 1 else ()
+        costs = dict(zip(declared, _split(head.token_count, shares or (1,)), strict=False))
         for name in dead:
-            if name not in told or cost:
-                yield UnusedTool(name, cost, timeline.blocks[block].content_hash)
+            if name not in told or costs.get(name):
+                yield UnusedTool(name, costs.get(name, 0), head.content_hash)
             told.add(name)
-            cost = 0
+
+
+def _shares(text: str) -> tuple[int, ...]:
+    """The lengths of the declarations in a block that has several, in order of their names."""
+    block = json.loads(text)
+    listed: list[Any] = next((block[k] for k in DECLARATIONS if isinstance(block.get(k), list)), [])
+    return tuple(len(json.dumps(one)) for one in listed if schema_names(json.dumps(one)))
+
+
+def _split(tokens: int, shares: tuple[int, ...]) -> list[int]:
+    """`tokens` in proportion to the shares; the parts sum up to it."""
+    total, given, parts = sum(shares), 0, []
+    for upto in accumulate(shares):
+        parts.append(tokens * upto // total - given)
+        given += parts[-1]
+    return parts
 
 
 def _verdict(

@@ -81,14 +81,14 @@ def test_names_are_read_from_the_schema_of_any_provider(
     assert use(make, make.schema(schema)).registered == names
 
 
-def test_of_several_tools_in_one_block_only_a_wholly_unused_block_costs(
-    make: SimpleNamespace,
-) -> None:
-    both = make.schema({"function_declarations": [{"name": "a"}, {"name": "b"}]}, tokens=40)
+def test_each_of_several_tools_in_one_block_costs_its_share(make: SimpleNamespace) -> None:
+    long = {"name": "b", "description": "Bakes."}
+    both = make.schema({"function_declarations": [{"name": "a"}, long]}, tokens=41)
     half = use(make, both, make.call({"function_call": {"name": "a", "args": {}}}))
-    assert [(tool.name, tool.tokens) for tool in half.unused] == [("b", 0)]
+    assert [(tool.name, tool.tokens) for tool in half.unused] == [("b", 31)]
     none = use(make, both)
-    assert [(tool.name, tool.tokens) for tool in none.unused] == [("a", 40), ("b", 0)]
+    assert [(tool.name, tool.tokens) for tool in none.unused] == [("a", 10), ("b", 31)]
+    assert none.unused_tokens_per_call == 41
 
 
 def test_schemas_without_a_readable_name_say_nothing(make: SimpleNamespace) -> None:

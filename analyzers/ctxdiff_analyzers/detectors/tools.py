@@ -9,7 +9,7 @@ from typing import Any
 from ctxdiff_analyzers.calling import Asked
 from ctxdiff_analyzers.content import schema_names
 from ctxdiff_analyzers.detectors.scene import Scene
-from ctxdiff_analyzers.exchanges import call_at, offered_names
+from ctxdiff_analyzers.exchanges import call_at, offered_names, schemas_met
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.hiding import hides_history
 
@@ -84,16 +84,9 @@ def _own_call(scene: Scene, block: int) -> Asked | None:
 
 def _ever_offered(scene: Scene) -> frozenset[str]:
     """Tools offered to this agent at this turn or before."""
-    schemas = scene.mine.known(
-        "schema blocks",
-        lambda: frozenset(
-            i for i, block in enumerate(scene.mine.blocks) if block.kind == "tool_schema"
-        ),
-    )
-    first = scene.mine.remembered("schemas met", lambda: scene.mine.present(schemas))
     return frozenset(
         name
-        for block, seq in first.items()
+        for block, seq in schemas_met(scene.mine).items()
         if seq <= scene.turn.seq
         for name in scene.mine.fact("schema names", block, schema_names)
     )

@@ -41,7 +41,7 @@ def test_what_the_provider_read_overrules_the_suspicion(make: SimpleNamespace) -
     assert broken(make, cached(0, 1_600), cached(1_600)) == []
 
 
-def test_tools_for_nothing_are_told_from_the_third_call_on(make: SimpleNamespace) -> None:
+def test_tools_for_nothing_are_told_since_the_first_call(make: SimpleNamespace) -> None:
     run = make.run(has_outputs=True)
     dead = make.schema({"name": "dead"}, tokens=40)
     said: list[Any] = []
@@ -52,6 +52,48 @@ def test_tools_for_nothing_are_told_from_the_third_call_on(make: SimpleNamespace
     assert (found.code, found.since, found.tokens) == ("dead_schemas", 1, 40)
     assert found.evidence.names == ("dead",)
     assert found.evidence.counts == (("unused", 1), ("registered", 1), ("calls", 4))
+
+
+def run_with_tools(make: SimpleNamespace, *tools: Any, turns: int = 4, late: Any = None) -> Any:
+    run = make.run(has_outputs=True)
+    said: list[Any] = []
+    for number in range(turns):
+        said.append(make.user(f"question {number}", tokens=100))
+        offered = [*tools, late] if late is not None and number == turns - 1 else tools
+        run.add(*offered, *said, outputs=[make.assistant("a")], finish_reason="stop")
+    return [f for f in explain(run.done(), turns).findings if f.code == "dead_schemas"]
+
+
+def test_small_tools_that_a_short_run_did_not_need_are_nothing_to_tell(
+    make: SimpleNamespace,
+) -> None:
+    small = [make.schema({"name": f"tool_{number}"}, tokens=20) for number in range(8)]
+    assert run_with_tools(make, *small) == []
+    assert run_with_tools(make, late=make.schema({"name": "new"}, tokens=5_000)) == []
+
+
+def test_a_dear_tool_is_told_first_and_so_are_many(make: SimpleNamespace) -> None:
+    small = [make.schema({"name": f"tool_{number}"}, tokens=20) for number in range(3)]
+    large = make.schema({"name": "large"}, tokens=1_200)
+    (found,) = run_with_tools(make, *small, large)
+    assert (found.evidence.names[0], found.tokens, found.since) == ("large", 1_260, 1)
+    many = [make.schema({"name": f"tool_{number}"}, tokens=20) for number in range(120)]
+    (found,) = run_with_tools(make, *many)
+    assert (len(found.evidence.names), found.tokens) == (20, 2_400)
+
+
+def test_tools_declared_together_cost_their_share(make: SimpleNamespace) -> None:
+    long = {"name": "large", "description": "x " * 900}
+    declared = [{"name": "used"}, long]
+    tools = make.schema({"function_declarations": declared}, tokens=1_300)
+    run = make.run(has_outputs=True)
+    call = make.call({"function_call": {"name": "used", "args": {}}})
+    run.add(tools, make.user("q"), outputs=[call])
+    run.add(tools, make.user("q"), call, outputs=[make.assistant("a")], finish_reason="STOP")
+    (found,) = [f for f in explain(run.done(), 2).findings if f.code == "dead_schemas"]
+    assert found.evidence.names == ("large",)
+    assert found.tokens is not None
+    assert 1_200 < found.tokens < 1_300
 
 
 def test_a_turn_that_grows_far_more_than_usual_is_a_spike(make: SimpleNamespace) -> None:

@@ -85,9 +85,10 @@ def test_a_tool_that_is_called_and_not_offered_any_more_is_missing(make: SimpleN
     run = make.run(has_outputs=True)
     call = make.call({"type": "tool_use", "id": "1", "name": "a", "input": {}})
     offered, q = make.schema({"name": "a"}), make.user("q")
-    run.add(offered, q, outputs=[call], finish_reason="tool_use")
-    run.add(q, call, outputs=[make.assistant("x")], finish_reason="end_turn")
-    run.add(q, call, outputs=[call], finish_reason="tool_use")
+    other = make.schema({"name": "b"})
+    run.add(offered, other, q, outputs=[call], finish_reason="tool_use")
+    run.add(other, q, call, outputs=[make.assistant("x")], finish_reason="end_turn")
+    run.add(other, q, call, outputs=[call], finish_reason="tool_use")
     timeline = run.done()
     missing = [
         [f.severity for f in explain(timeline, seq).findings if f.code == "tool_missing"]
