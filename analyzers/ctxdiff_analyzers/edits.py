@@ -50,6 +50,8 @@ FEW = 16
 LONG_WORD = 64
 _ABOUT_SESSION = re.compile(r"session|conversation|thread|chat|\brun\b|trace", re.IGNORECASE)
 _JSON_UP_TO = 2_000_000
+_MARKS = 8
+"""Code points that one letter may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +83,17 @@ def edit_cause(old: str, new: str) -> EditCause | None:
 
 def form_cause(old: str, new: str) -> EditCause | None:
     """The kind of an edit that leaves every word as it was; None for any other."""
-    if old.split() == new.split() or "".join(old.split()) == "".join(new.split()):
+    head, tail = ends(old, new)
+    # A letter and its marks may stand on both sides of where the texts part.
+    start, end = max(0, head - _MARKS), max(0, tail - _MARKS)
+    one, other = old[start : len(old) - end], new[start : len(new) - end]
+    if "".join(one.split()) == "".join(other.split()):
         return "whitespace_only_change"
-    if normalize("NFKC", old) == normalize("NFKC", new):
+    if _normal(one) == _normal(other):
         return "unicode_form_changed"
-    one, other = _json(old), _json(new)
-    if one is not None and one == other:
-        same_order = json.dumps(one) == json.dumps(other)
+    values = _json(old), _json(new)
+    if values[0] is not None and values[0] == values[1]:
+        same_order = json.dumps(values[0]) == json.dumps(values[1])
         return "unicode_form_changed" if same_order else "json_key_order_changed"
     return None
 
@@ -161,6 +167,10 @@ def _words_around(text: str, start: int, end: int) -> list[str]:
     while end < len(text) and not text[end].isspace():
         end += 1
     return [found for word in text[start:end].split() if (found := word.strip("()[]<>\"'.,;:"))]
+
+
+def _normal(text: str) -> str:
+    return text if text.isascii() else normalize("NFKC", text)
 
 
 def _json(text: str) -> Any:

@@ -42,6 +42,18 @@ class Leaf:
         return self.old[at : at + EXCERPT], self.new[at : at + EXCERPT]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A difference in the words of the request."""
+
+    path: str | None
+    """None where the record does not tell it."""
+    first_difference: int | None
+    excerpts: tuple[str, ...]
+    """Old and new from the first difference on; of what is gone or new the one text there is.
+    Captured text."""
+
+
 def leaf_of(old: Any, new: Any, path: str = "", depth: int = 0) -> Leaf:
     """Where `old` and `new`, which differ, do so first. Markers are passed over."""
     if isinstance(old, str) and _is_text_part(new):
@@ -70,6 +82,27 @@ def leaf_of(old: Any, new: Any, path: str = "", depth: int = 0) -> Leaf:
         if at is not None and len(old) == len(new):
             return leaf_of(old[at], new[at], f"{path}[{at}]", depth + 1)
     return Leaf(path, old, new, is_text=False)
+
+
+def edit_place(timeline: Timeline, old: Turn, i: int, new: Turn, j: int) -> Place:
+    """Where input `i` of the old turn and input `j` of the new one, which it became, differ.
+
+    Reads the requests where they were kept, for the wire's own words.
+    """
+    pointers = place_of(timeline, old, i), place_of(timeline, new, j)
+    leaf, from_wire = None, False
+    if pointers[0] is not None and pointers[1] is not None:
+        values = (
+            resolved(wire_body(timeline, old), pointers[0]),
+            resolved(wire_body(timeline, new), pointers[1]),
+        )
+        if None not in values and values[0] != values[1]:
+            leaf, from_wire = leaf_of(*values), True
+    if leaf is None:
+        blocks = block_value(timeline, old.inputs[i]), block_value(timeline, new.inputs[j])
+        leaf = leaf_of(*blocks)
+    path = None if pointers[1] is None else spelled(pointers[1], leaf, from_wire=from_wire)
+    return Place(path, leaf.first_difference, leaf.excerpts)
 
 
 def wire_body(timeline: Timeline, turn: Turn) -> Any:

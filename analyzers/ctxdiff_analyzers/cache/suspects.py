@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ctxdiff_analyzers.cache.difference import Difference, Place
+from ctxdiff_analyzers.cache.pair import Difference
+from ctxdiff_analyzers.cache.places import Place
 from ctxdiff_analyzers.cache.rules import Section
 from ctxdiff_analyzers.findings import Certainty
 

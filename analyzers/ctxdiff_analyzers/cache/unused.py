@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ctxdiff_analyzers.cache.breaks import certainty_of
-from ctxdiff_analyzers.cache.difference import Place
 from ctxdiff_analyzers.cache.ledger import overlaps, reported
 from ctxdiff_analyzers.cache.markers import Marks
-from ctxdiff_analyzers.cache.places import place_of
+from ctxdiff_analyzers.cache.places import Place, place_of
 from ctxdiff_analyzers.cache.rules import LIFE_KEYS
 from ctxdiff_analyzers.cache.situation import Situation
 from ctxdiff_analyzers.cache.suspects import RULES, Suspect

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ctxdiff_analyzers.cache.breaks import broken, in_the_bytes
-from ctxdiff_analyzers.cache.difference import Difference, Place, place_of_difference
+from ctxdiff_analyzers.cache.difference import place_of_difference
 from ctxdiff_analyzers.cache.ledger import Reported
+from ctxdiff_analyzers.cache.pair import Difference
+from ctxdiff_analyzers.cache.places import Place
 from ctxdiff_analyzers.cache.reason import VendorReason, vendor_reason
 from ctxdiff_analyzers.cache.reusable import predicted, reusable
 from ctxdiff_analyzers.cache.rules import Section

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxdiff_analyzers.cache.ancestors import Ancestor
-from ctxdiff_analyzers.cache.difference import Difference, Place
-from ctxdiff_analyzers.cache.places import leaf_of, place_of, resolved, spelled, wire_body
+from ctxdiff_analyzers.cache.pair import Difference
+from ctxdiff_analyzers.cache.places import Place, leaf_of, place_of, resolved, spelled, wire_body
 from ctxdiff_analyzers.cache.rules import Section
 from ctxdiff_analyzers.content import MARKER_KEYS
 from ctxdiff_analyzers.paths import dotted

@@ -1,0 +1,124 @@
+"""Why what had been said is not there any more as it was."""
+
+from __future__ import annotations
+
+import json
+
+from ctxdiff_analyzers.align import in_order
+from ctxdiff_analyzers.cache.pair import Difference, Pair
+from ctxdiff_analyzers.content import part_type
+
+THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
+
+
+def said_otherwise(pair: Pair) -> Difference:
+    """What is at fault where two turns part behind their system text."""
+    i, j = pair.inputs
+    stayed = {**dict(pair.found.same), **dict(pair.found.edited)}
+    if not _goes_on(pair, i, j, stayed):
+        return pair.told("messages", None, i, j, goes_on=False)
+    if (i, j) in pair.found.edited:
+        return _edited(pair, i, j)
+    return _displaced(pair, i, j, stayed) if i in stayed else _gone(pair, i, j, stayed)
+
+
+def _goes_on(pair: Pair, i: int, j: int, stayed: dict[int, int]) -> bool:
+    """Whether what was said from `i` on, or the answer to it, is said again."""
+    if any(a > i for a in stayed) or (i in stayed and stayed[i] != j):
+        return True
+    if stayed.get(i) == j and j + 1 < len(pair.new.turn.inputs):
+        return True
+    if not set(pair.old.turn.outputs).isdisjoint(pair.new.turn.inputs[j:]):
+        return True
+    # Part of the last question is another, and what follows answers it.
+    asked = {pair.head(pair.old, a).role for a in range(i, len(pair.old.turn.inputs))}
+    then = {pair.head(pair.new, b).role for b in range(j, len(pair.new.turn.inputs))}
+    shares = i > len(pair.old.head)
+    return shares and "assistant" not in asked and "assistant" in then
+
+
+def _edited(pair: Pair, i: int, j: int) -> Difference:
+    old, new = pair.head(pair.old, i), pair.head(pair.new, j)
+    if "image" in (old.kind, new.kind):
+        what = "image_removed" if new.kind != "image" else "replay_differs_from_sent"
+        return pair.told("messages", what, i, j)
+    run = [i, *([i + 1] if i + 1 in pair.found.gone else [])]
+    if _merges(pair, run, pair.text(pair.new, j)):
+        return pair.told("messages", "messages_merged", i, j, is_edit=True)
+    cause = pair.edit_cause(i, j)
+    if cause in (None, "section_appended"):
+        cause = "replay_differs_from_sent"
+    return pair.told("messages", cause, i, j, is_edit=True)
+
+
+def _displaced(pair: Pair, i: int, j: int, stayed: dict[int, int]) -> Difference:
+    """The old block is still there, further behind."""
+    came = {b: a for a, b in pair.found.same}
+    moved = {a for a, _ in pair.found.same} - {a for a, _ in in_order(pair.found.same)}
+    if i in moved:
+        counts = (("to_position", pair.new.turn.positions[stayed[i]]),)
+        return pair.told("messages", "block_moved", i, None, counts=counts)
+    if came.get(j) in moved:
+        return pair.told("messages", "block_moved", None, j)
+    put = sum(1 for b in pair.found.new if j <= b < stayed[i])
+    repeats = pair.new.turn.inputs[j] in list(pair.new.turn.inputs[:j])
+    cause = "duplicated_history" if repeats else "item_inserted_in_prefix"
+    return pair.told("messages", cause, None, j, counts=(("inserted", max(put, 1)),))
+
+
+def _gone(pair: Pair, i: int, j: int, stayed: dict[int, int]) -> Difference:
+    """The old block is gone, and what was said behind it goes on."""
+    gone = set(pair.found.gone)
+    run = [i]
+    while run[-1] + 1 in gone:
+        run.append(run[-1] + 1)
+    end = min((b for a, b in stayed.items() if a > run[-1]), default=j + 1)
+    put = sum(1 for b in pair.found.new if j <= b < end)
+    cause = _cause_of_loss(pair, run, j, put)
+    stands_in = cause in ("messages_merged", "history_compacted", "replay_differs_from_sent")
+    old, new = pair.head(pair.old, i), pair.head(pair.new, j)
+    same_kind = (old.role, old.kind) == (new.role, new.kind) and "image" not in (old.kind, new.kind)
+    return pair.told(
+        "messages",
+        cause,
+        i,
+        j if stands_in else None,
+        is_edit=stands_in and same_kind and cause != "history_compacted",
+        counts=(("dropped", len(run)),),
+    )
+
+
+def _cause_of_loss(pair: Pair, run: list[int], j: int, put: int) -> str:
+    """Why a run of old blocks is gone, `put` new ones standing in its place."""
+    first = pair.head(pair.old, run[0])
+    if first.kind == "image":
+        return "image_removed"
+    text = pair.text(pair.old, run[0])
+    if part_type(text) in THINKING or _is_thought(text):
+        return "thinking_blocks_dropped"
+    is_new_text = j in pair.found.new and pair.head(pair.new, j).kind != "image"
+    if is_new_text and _merges(pair, run, pair.text(pair.new, j)):
+        return "messages_merged"
+    if put:
+        return "history_compacted" if put < len(run) else "replay_differs_from_sent"
+    start = len(pair.old.head)
+    at_front = run[0] == start or (len(run) > 1 and run[0] == start + 1)
+    return "history_front_trimmed" if at_front else "evicted_block"
+
+
+def _merges(pair: Pair, run: list[int], arrived: str) -> bool:
+    """Whether a new text holds the first two of the old ones."""
+    olds = [pair.head(pair.old, a) for a in run[:2]]
+    if len(olds) < 2 or any(head.kind == "image" or head.is_empty for head in olds):
+        return False
+    return all(pair.text(pair.old, a) in arrived for a in run[:2])
+
+
+def _is_thought(text: str) -> bool:
+    """Whether a part is Gemini's form of a thought."""
+    if not text.startswith("{") or '"thought"' not in text:
+        return False
+    try:
+        return json.loads(text).get("thought") is True
+    except (ValueError, RecursionError):
+        return False
