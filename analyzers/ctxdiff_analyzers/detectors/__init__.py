@@ -8,6 +8,7 @@ from __future__ import annotations
 from ctxdiff_analyzers.detectors import (
     answers,
     arguments,
+    cache,
     calls,
     compaction,
     context,
@@ -50,7 +51,7 @@ DETECTORS: tuple[Detector, ...] = (
     hidden.hidden,
     cost.window,
     cost.growth,
-    cost.cache,
+    cache.cache,
     cost.schemas,
     cost.usage,
 )
