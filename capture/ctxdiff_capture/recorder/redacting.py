@@ -54,6 +54,10 @@ class RedactingSession:
         """Add `count` calls that could not be recorded."""
         self._session.note_loss(reason, count)
 
+    def settle(self) -> None:
+        """Move what was written to where a copy of the file alone has it."""
+        self._session.settle()
+
     def close(self) -> None:
         """Make everything durable."""
         self._ready.clear()

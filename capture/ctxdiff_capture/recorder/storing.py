@@ -129,6 +129,12 @@ class Storing:
             with working():
                 self._left_of([pair for pair in pairs if not pair[0].is_stored])
 
+    def settle(self, working: Working) -> None:
+        """Let a copy of the file alone have what was stored."""
+        if self._session is not None:
+            with working(), host_never_sees("settle the trace"):
+                self._session.settle()
+
     def close(self) -> None:
         """Close the session."""
         if self._session is not None:

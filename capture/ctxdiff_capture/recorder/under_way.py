@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
 
 from ctxdiff_capture.recorder.inbox import Job
-from ctxdiff_capture.wire.flight import Clock, Flight, Invocation
+from ctxdiff_capture.wire.flight import Flight, Invocation
 
 LONG_S = 1.0
 """A call that takes longer is stored before it ends: what was asked outlives a killed program."""
@@ -48,25 +50,20 @@ class UnderWay:
 
     Args:
         in_flight: all flights that have not ended; others add to it and remove from it.
-        clock: what their times are by.
     """
 
-    def __init__(self, in_flight: Iterable[Flight], clock: Clock) -> None:
+    def __init__(self, in_flight: Iterable[Flight]) -> None:
         self._in_flight = in_flight
-        self._clock = clock
-        self._given_until_ns = 0
+        self._due_at: dict[Flight, float] = {}
+        """When each flight that was seen becomes long; infinite once it was given."""
 
     def __call__(self) -> tuple[Sequence[Job], float | None]:
         """Flights that have become long since the last time, and when the next one will."""
-        flights = list(self._in_flight)
-        limit_ns = self._clock.monotonic_ns() - round(LONG_S * 1e9)
-        last_ns, self._given_until_ns = self._given_until_ns, limit_ns
-        due = [
-            Unfinished(flight)
-            for flight in flights
-            if last_ns < flight.started_ns <= limit_ns
-            and flight.invocation is not None
-            and not flight.invocation.is_stored
-        ]
-        later = [f.started_ns - limit_ns for f in flights if f.started_ns > limit_ns]
-        return due, min(later) / 1e9 if later else None
+        now = monotonic()
+        known = self._due_at
+        due_at = {flight: known.get(flight, now + LONG_S) for flight in list(self._in_flight)}
+        due = [flight for flight, moment in due_at.items() if moment <= now]
+        self._due_at = due_at | dict.fromkeys(due, inf)
+        soonest = min(self._due_at.values(), default=inf)
+        jobs = [Unfinished(f) for f in due if f.invocation and not f.invocation.is_stored]
+        return jobs, None if soonest == inf else soonest - now

@@ -17,6 +17,8 @@ from ctxdiff_capture.store.base import SessionWriter
 PATIENCE_S = 30.0
 STALLED_S = 6.0
 """How long closing waits at most; and how long while nothing at all gets done."""
+IDLE_S = 1.0
+"""After that long without a call the log is moved into the file."""
 FORK_PATIENCE_S = 0.5
 """How long a fork waits for the thread to let go of locks."""
 
@@ -156,9 +158,10 @@ class Writer:
 
     def _run(self) -> None:
         self._storing.open(self._working)
-        is_last = is_prepared = False
+        is_prepared = False
         seconds: float | None = None
-        while not is_last:
+        idle_at: float | None = None
+        while True:
             batch = self._inbox.take(seconds)
             if self._is_expected and not is_prepared:
                 is_prepared = True
@@ -167,8 +170,17 @@ class Writer:
             self._storing.store(self._decoded(batch.jobs), self._working)
             for event in batch.waiting:
                 event.set()
-            is_last = batch.is_last
-            seconds = None if is_last else self._store_what_is_under_way()
+            if batch.is_last:
+                break
+            seconds = self._store_what_is_under_way()
+            if batch.jobs:
+                idle_at = monotonic() + IDLE_S
+            elif idle_at is not None and monotonic() >= idle_at:
+                idle_at = None
+                self._storing.settle(self._working)
+            if idle_at is not None:
+                left = max(idle_at - monotonic(), 0.0)
+                seconds = left if seconds is None else min(seconds, left)
         with self._working():
             self._storing.close()
 

@@ -39,6 +39,9 @@ class SessionWriter(Protocol):
     def note_loss(self, reason: str, count: int = 1) -> None:
         """Add `count` calls that could not be recorded, with `reason` in fixed words of ours."""
 
+    def settle(self) -> None:
+        """Move what was written to where a copy of the file alone has it. May do nothing."""
+
     def close(self) -> None:
         """Make everything durable and leave no sidecar file. May be called twice."""
 

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -129,6 +130,11 @@ class SQLiteWriter:
                 (self._session_id, storable(reason), count),
             )
         )
+
+    def settle(self) -> None:
+        """Move the log into the file, as far as nobody reads it."""
+        with suppress(sqlite3.Error):  # what is not moved stays in the log
+            self._connection.execute("pragma wal_checkpoint(passive)")
 
     def close(self) -> None:
         """Move the log into the file and close; with the last connection the sidecars go."""

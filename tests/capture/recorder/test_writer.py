@@ -43,6 +43,7 @@ class Store:
     calls: dict[str, Call] = field(default_factory=dict)
     batches: list[int] = field(default_factory=list)
     losses: dict[str, int] = field(default_factory=dict)
+    settled: threading.Event = field(default_factory=threading.Event)
     closed: int = 0
     session_id: str = "s"
 
@@ -62,6 +63,9 @@ class Store:
 
     def note_loss(self, reason: str, count: int = 1) -> None:
         self.losses[reason] = self.losses.get(reason, 0) + count
+
+    def settle(self) -> None:
+        self.settled.set()
 
     def close(self) -> None:
         self.closed += 1
@@ -271,6 +275,17 @@ def test_a_call_that_takes_long_is_stored_before_it_ends() -> None:
 
     assert before == {"1": early.call}
     assert [call.finish_reason for call in store.calls.values()] == ["stop"]
+
+
+def test_an_idle_writer_settles_what_it_has_stored() -> None:
+    store = Store()
+    store.gate.set()
+    writer = started(store)
+    writer.put(sent(1))
+    assert store.settled.wait(20)
+    writer.close()
+
+    assert list(store.calls) == ["1"]
 
 
 def test_a_fork_waits_for_no_lock_of_another_program() -> None:
