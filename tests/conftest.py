@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import threading
+import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -43,6 +46,26 @@ def our_own_faults_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_key_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What redaction keeps for later sessions is kept beside the test, not in the home."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def everything_stored() -> Callable[[Path], bytes]:
+    """All bytes of a trace and its sidecars, and every value that is packed in it."""
+
+    def look(path: Path) -> bytes:
+        found = [other.read_bytes() for other in path.parent.glob(path.name + "*")]
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        for (table,) in connection.execute("select name from sqlite_master where type = 'table'"):
+            for row in connection.execute(f"select * from {table}"):
+                for value in row:
+                    if isinstance(value, bytes):
+                        with suppress(zlib.error):
+                            found.append(zlib.decompress(value))
+                    found.append(value if isinstance(value, bytes) else str(value).encode())
+        connection.close()
+        return b"\n".join(found)
+
+    return look
 
 
 @pytest.fixture

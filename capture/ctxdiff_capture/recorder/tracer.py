@@ -31,7 +31,7 @@ from ctxdiff_capture.tokens.counter import TokenCounter
 from ctxdiff_capture.wire import process_wide
 from ctxdiff_capture.wire.clients import provider_of_client, tap
 from ctxdiff_capture.wire.endpoints import provider_of
-from ctxdiff_capture.wire.exchange import address_of, exchange_of, iso_of
+from ctxdiff_capture.wire.exchange import address_of, exchange_of, iso_of, said_of
 from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
 
 Client = TypeVar("Client")
@@ -378,13 +378,14 @@ class Tracer(Hooks):
         if not invocation.call_id:
             invocation.call_id = uuid4().hex
         if isinstance(job, _Submitted):
-            exchange = job.exchange
+            exchange, said = job.exchange, invocation.said
         else:
-            exchange = exchange_of(job.as_it_is if isinstance(job, Unfinished) else job)
+            flight = job.as_it_is if isinstance(job, Unfinished) else job
+            exchange, said = exchange_of(flight), said_of(flight)
         call = decode(exchange, seq=invocation.seq, call_id=invocation.call_id, count=self._count)
         if not isinstance(job, Unfinished):
             # A retry that follows lists these as its earlier attempts.
             invocation.attempts = call.attempts
         if isinstance(job, _Submitted) and job.is_rebuilt:
             call = replace(call, request_pieces=None, request_digest=None)
-        return with_said(call, exchange, invocation.said, self._count)
+        return with_said(call, exchange, said, self._count)

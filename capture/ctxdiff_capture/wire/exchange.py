@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ssl
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ctxdiff_capture.model import CallError, Exchange, Json
+from ctxdiff_capture.model import CallError, Decision, Exchange, Json, Said, Tag, ToolResult
 from ctxdiff_capture.secrets.spelled import bytes_without, without
 from ctxdiff_capture.wire.encoding import decoded_body, joined_pieces
 from ctxdiff_capture.wire.endpoints import Family, provider_of
@@ -67,10 +68,19 @@ def exchange_of(flight: Flight, *, is_for_disk: bool = True) -> Exchange:
         attempts=invocation.attempts,
         agent=invocation.agent,
         step=invocation.step,
-        tags=invocation.tags,
+        tags=tuple(Tag(tag.label, without(tag.text, sure)) for tag in invocation.tags),
         metadata=metadata,
         is_altered=request is not sent,
     )
+
+
+def said_of(flight: Flight) -> tuple[Said, ...]:
+    """What the program said before the call, without the credentials that the request carries."""
+    invocation = flight.invocation
+    if invocation is None or not invocation.said:
+        return ()
+    sure = unmistakable(credentials_of(flight.headers, str(flight.url)))
+    return tuple(_said_without(item, sure) for item in invocation.said)
 
 
 def iso_of(wall_ns: int) -> str:
@@ -100,6 +110,21 @@ def _body_of(flight: Flight) -> tuple[bytes | None, str | None]:
         raw = joined_pieces(raw)
     return (
         (raw, None) if flight.is_decoded else decoded_body(raw, _header(flight, "content-encoding"))
+    )
+
+
+def _said_without(item: Said, sure: tuple[str, ...]) -> Said:
+    if isinstance(item, Decision):
+        reason = None if item.reason is None else without(item.reason, sure)
+        return replace(item, candidate=without(item.candidate, sure), reason=reason)
+    if isinstance(item, ToolResult):
+        raw, entered = bytes_without(item.raw, sure), bytes_without(item.entered, sure)
+        return replace(item, raw=raw, entered=entered)
+    return replace(
+        item,
+        messages=bytes_without(item.messages, sure),
+        tools=None if item.tools is None else bytes_without(item.tools, sure),
+        system=None if item.system is None else bytes_without(item.system, sure),
     )
 
 
