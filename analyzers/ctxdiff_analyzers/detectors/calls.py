@@ -8,38 +8,11 @@ from typing import Any
 
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
+from ctxdiff_analyzers.params import Changed, changed_params
 from ctxdiff_analyzers.timeline import Turn
 
 MESSAGE = 300
 """Code points of an error message that are quoted."""
-CAUSES = {
-    "tool_choice": "tool_choice_changed",
-    "parallel_tool_calls": "tool_choice_changed",
-    "thinking": "thinking_config_changed",
-    "reasoning": "reasoning_effort_changed",
-    "reasoning_effort": "reasoning_effort_changed",
-    "effort": "reasoning_effort_changed",
-    "response_format": "output_schema_changed",
-    "text": "output_schema_changed",
-    "output_format": "output_schema_changed",
-    "output_config": "output_schema_changed",
-    "prompt_cache_key": "cache_key_changed",
-    "prompt_cache_retention": "cache_key_changed",
-    "temperature": "sampling_changed",
-    "top_p": "sampling_changed",
-    "top_k": "sampling_changed",
-    "seed": "sampling_changed",
-    "frequency_penalty": "sampling_changed",
-    "presence_penalty": "sampling_changed",
-    "logit_bias": "sampling_changed",
-    "stop": "sampling_changed",
-    "stop_sequences": "sampling_changed",
-    "n": "sampling_changed",
-    "max_tokens": "limits_changed",
-    "max_completion_tokens": "limits_changed",
-    "max_output_tokens": "limits_changed",
-}
-"""What each control parameter steers. Others, such as `stream` or `user`, change no answer."""
 
 
 def failed(scene: Scene) -> Iterator[Finding]:
@@ -106,19 +79,19 @@ def other_params(scene: Scene) -> Iterator[Finding]:
     """Control parameters that differ from the agent's previous call, one finding per cause."""
     if scene.previous is None:
         return
-    before, now = scene.previous.call.params, scene.turn.call.params
-    changed: defaultdict[str, list[str]] = defaultdict(list)
-    for name, cause in CAUSES.items():
-        if before.get(name) != now.get(name):
-            changed[cause].append(name)
-    for cause, names in changed.items():
-        values = [value for name in names for value in (before.get(name), now.get(name))]
+    changed: defaultdict[str, list[Changed]] = defaultdict(list)
+    for one in changed_params(scene.previous.call.params, scene.turn.call.params):
+        changed[one.cause].append(one)
+    for cause, ones in changed.items():
+        values = [value for one in ones for value in (one.old, one.new)]
         yield scene.finding(
             "params_changed",
             "low",
             cause=cause,
             evidence=Evidence(
-                names=tuple(names), excerpts=tuple(excerpt(_shown(value)) for value in values)
+                names=tuple(one.name for one in ones),
+                excerpts=tuple(excerpt(_shown(value)) for value in values),
+                path=ones[0].name,
             ),
             next=scene.to_diff(),
         )

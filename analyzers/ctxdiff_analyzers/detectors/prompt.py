@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ctxdiff_analyzers.align import in_order
-from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
+from ctxdiff_analyzers.cache.places import Place, edit_place
 from ctxdiff_analyzers.detectors.scene import Scene, is_prompt, tokens_of
+from ctxdiff_analyzers.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.findings import Evidence, Finding, Severity
 from ctxdiff_analyzers.matching import is_marker
+from ctxdiff_analyzers.paths import path_of
 from ctxdiff_analyzers.schemas import names_in
+from ctxdiff_analyzers.system_edits import system_cause
 from ctxdiff_analyzers.timeline import Turn
+
+PASSING = FORM_ONLY | {"volatile_value", "session_id_in_prefix", "retrieval_in_prefix"}
+"""Causes of an edit that leaves the instructions as they were."""
 
 
 def system(scene: Scene) -> Iterator[Finding]:
@@ -27,7 +34,10 @@ def system(scene: Scene) -> Iterator[Finding]:
     if gone and not any(is_prompt(scene.new_block(j)) for j in range(len(scene.turn.inputs))):
         blocks = [scene.old_block(i) for i in gone]
         places = [scene.previous.positions[i] for i in gone]
-        yield scene.about("context_evicted", "high", blocks, places, cause="system_prompt_missing")
+        path = path_of(scene.mine, scene.previous, gone[0])
+        yield scene.about(
+            "context_evicted", "high", blocks, places, path=path, cause="system_prompt_missing"
+        )
         return
     blocks = [scene.old_block(i) for i in gone] + [scene.new_block(j) for j in new]
     places = [scene.turn.positions[j] for j in new]
@@ -38,6 +48,11 @@ def system(scene: Scene) -> Iterator[Finding]:
         places,
         cause="system_replaced" if gone else "section_appended",
         counts=(("gone", len(gone)), ("new", len(new))),
+        path=(
+            path_of(scene.mine, scene.turn, new[0])
+            if new
+            else path_of(scene.mine, scene.previous, gone[0])
+        ),
     )
 
 
@@ -62,19 +77,17 @@ def tool_set(scene: Scene) -> Iterator[Finding]:
     concerned += [now[name] for name in (*added, *edited)]
     blocks = [scene.mine.blocks[block] for block in dict.fromkeys(concerned)]
     tokens, method = tokens_of(blocks)
-    first = None
-    if edited:
-        pair = (scene.mine.blocks[before[edited[0]]], scene.mine.blocks[now[edited[0]]])
-        first = edit(scene.text(pair[0]), scene.text(pair[1])).first_difference
+    place = _place(scene, before, now, names, edited)
     yield scene.finding(
         "tools_changed",
         severity,
         cause="tool_set_changed" if removed or added else "tool_description_changed",
         evidence=Evidence(
             content_hashes=tuple(block.content_hash for block in blocks[:10]),
-            first_difference=first,
+            first_difference=place.first_difference,
             names=tuple(names[:20]),
             counts=(("removed", len(removed)), ("added", len(added)), ("edited", len(edited))),
+            path=place.path,
         ),
         tokens=tokens,
         tokens_method=method,
@@ -103,6 +116,7 @@ def tool_order(scene: Scene) -> Iterator[Finding]:
             positions=tuple(scene.turn.positions[j] for j in moved[:10]),
             names=tuple(names[:20]),
             counts=(("tools", len(pairs)), ("moved", len(moved))),
+            path=path_of(scene.mine, scene.turn, moved[0]),
         ),
         tokens=tokens,
         tokens_method=method,
@@ -111,10 +125,33 @@ def tool_order(scene: Scene) -> Iterator[Finding]:
 
 
 def _edited(scene: Scene, i: int, j: int) -> Finding:
+    assert scene.previous is not None
     found = edit(scene.text(scene.old_block(i)), scene.text(scene.new_block(j)))
-    volatile = found.cause in ("volatile_value", "session_id_in_prefix")
-    severity: Severity = "low" if volatile or found.cause in FORM_ONLY else "medium"
-    return scene.edited("system_changed", severity, i, j, found=found, cause=found.cause)
+    cause = system_cause(scene.mine, scene.previous, i, scene.turn, j)
+    severity: Severity = "low" if cause in PASSING else "medium"
+    place = edit_place(scene.mine, scene.previous, i, scene.turn, j)
+    told = scene.edited("system_changed", severity, i, j, found=found, cause=cause)
+    return replace(
+        told,
+        evidence=replace(told.evidence, path=place.path, first_difference=place.first_difference),
+    )
+
+
+def _place(
+    scene: Scene, before: dict[str, int], now: dict[str, int], names: list[str], edited: list[str]
+) -> Place:
+    """Where the first edited tool differs, or where the first added or removed one stands."""
+    assert scene.previous is not None
+    name = (edited or names)[0]
+    olds, news = list(scene.previous.inputs), list(scene.turn.inputs)
+    if name in before and name in now:
+        i, j = olds.index(before[name]), news.index(now[name])
+        return edit_place(scene.mine, scene.previous, i, scene.turn, j)
+    if name in now:
+        path = path_of(scene.mine, scene.turn, news.index(now[name]))
+    else:
+        path = path_of(scene.mine, scene.previous, olds.index(before[name]))
+    return Place(path, None, ())
 
 
 def _is_system(scene: Scene, turn: Turn, index: int) -> bool:
