@@ -22,6 +22,8 @@ Problem: TypeAlias = Literal[
     "ambiguous_block",
     "hash_too_short",
     "unknown_position",
+    "unknown_stage",
+    "stages_of_two_turns",
     "empty_run",
     "not_in_redact_mode",
 ]
@@ -38,6 +40,11 @@ _WORDS: dict[Problem, tuple[str, str]] = {
     "ambiguous_block": ("several blocks fit", "give more characters of the hash"),
     "hash_too_short": ("the hash is too short", "give at least 6 hex digits"),
     "unknown_position": ("the turn has no block there", "use one of its positions"),
+    "unknown_stage": ("the turn has no such stage", "use one of its stages' numbers, or `all`"),
+    "stages_of_two_turns": (
+        "stages are compared with what the same turn sent",
+        "give one turn as `turn_a` and `turn_b`, and no `run_b`",
+    ),
     "empty_run": ("the run has no turns", "use another run"),
     "not_in_redact_mode": ("this is off in redact mode", "start the server without --redact"),
 }

@@ -17,6 +17,7 @@ from ctxdiff_mcp.answers.findings import FindingRow, finding_rows
 from ctxdiff_mcp.answers.refs import RunRef
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.stages import Removed, removed
 from ctxdiff_mcp.answers.turns import Outcome, TurnRow, outcome, turn_row
 
 ChosenBy: TypeAlias = Literal[
@@ -48,6 +49,8 @@ class Explanation:
     """From the same agent's previous turn; None for its first."""
     findings: tuple[FindingRow, ...]
     """Most telling first; empty for a healthy turn."""
+    removed: Removed | None
+    """What the program's own optimiser kept from this turn; None where it told of nothing."""
 
 
 def explain(
@@ -89,6 +92,7 @@ def explain(
             window=found.window,
             diff=None if found.diff is None else diff_answer(found.diff, opened, opened),
             findings=finding_rows(opened, found.findings),
+            removed=removed(opened, this, ask),
         )
 
 

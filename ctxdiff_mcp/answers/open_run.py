@@ -186,6 +186,11 @@ class OpenRun:
         """What the program held at stages before a call."""
         return self._ask(lambda reader: reader.stages(call_id))
 
+    def said_before(self, call_id: str) -> tuple[Sequence[Stage], Sequence[Placement]]:
+        """The stages before a call, and the call's input blocks where there are any."""
+        held = self.stages(call_id)
+        return held, self.input_placements(call_id) if held else ()
+
     def decisions(self, call_id: str) -> Sequence[Decision]:
         """What the program's planner decided before a call."""
         return self._ask(lambda reader: reader.decisions(call_id))

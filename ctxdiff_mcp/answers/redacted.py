@@ -12,14 +12,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
-from weakref import WeakKeyDictionary
 
-from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Decision, Recording, Stage
+from ctxdiff_capture.model import (
+    Block,
+    BlockHead,
+    CallDetail,
+    CallHead,
+    Decision,
+    Placement,
+    Recording,
+    Stage,
+)
 from ctxdiff_capture.store.base import TraceReader
 
 from ctxdiff_mcp.answers.buckets import bucketed
 from ctxdiff_mcp.answers.open_run import EXACT, OpenRun
-from ctxdiff_mcp.answers.refs import KINDS, ROLES, known
+from ctxdiff_mcp.answers.refs import KINDS, ROLES, STAGE_WORDS, known, two_digits
 from ctxdiff_mcp.answers.source import Listed, Source
 
 WORD = "withheld"
@@ -32,7 +40,7 @@ class RedactedSource(Source):
     def __init__(self, root: Path, *, rounds_counts: bool = False) -> None:
         super().__init__(root)
         self._rounds_counts = rounds_counts
-        self._redacted: WeakKeyDictionary[OpenRun, OpenRun] = WeakKeyDictionary()
+        self._redacted: dict[OpenRun, OpenRun] = {}
 
     def open(self, run: Listed, only: Sequence[int] | None = None) -> OpenRun:
         """The run ready to be asked; ordinals need it whole.
@@ -45,13 +53,56 @@ class RedactedSource(Source):
             opened = super().open(run)
             found = self._redacted.get(opened)
             if found is None:
-                recording = structure_of(opened)
-                if self._rounds_counts:
-                    recording = bucketed(recording)
-                found = self._redacted[opened] = OpenRun(
-                    opened.ref, cast("TraceReader", _NoTexts()), recording
-                )
+                found = _Redacted(opened, rounds_counts=self._rounds_counts)
+                kept = {one for _, one in self._open.values()}
+                self._redacted = {o: r for o, r in self._redacted.items() if o in kept}
+                self._redacted[opened] = found
             return found
+
+
+class _Redacted(OpenRun):
+    """A run without its words."""
+
+    def __init__(self, whole: OpenRun, *, rounds_counts: bool) -> None:
+        recording = structure_of(whole)
+        if rounds_counts:
+            recording = bucketed(recording)
+        super().__init__(whole.ref, cast("TraceReader", _NoTexts()), recording)
+        self._whole = whole
+        self._rounds_counts = rounds_counts
+
+    def said_before(self, call_id: str) -> tuple[Sequence[Stage], Sequence[Placement]]:
+        """The structure of what was held: which blocks, by ordinal, of which size.
+
+        Analyzers get nothing of it by `stages`: what a program held is words.
+        """
+        whole = self._whole
+        held, sent = whole.said_before(call_id)
+        ordinals: dict[str, int] = {}
+
+        def stand_in(placement: Placement) -> Placement:
+            block = placement.block
+            ref = next(iter(whole.blocks([block.content_hash])), None)
+            # What no turn has sent comes after all that is in the run.
+            unsent = len(whole.recording.blocks) + 1 + len(ordinals)
+            ordinal = ref.ordinal if ref else ordinals.setdefault(block.content_hash, unsent)
+            count = two_digits(block.token_count) if self._rounds_counts else block.token_count
+            spelled = _stand_in(ordinal)
+            withheld = Block(
+                spelled,
+                known(block.role, ROLES),
+                known(block.kind, KINDS),
+                _NoTexts().texts([spelled])[spelled],
+                count,
+                EXACT,
+            )
+            return Placement(withheld, whole.label(placement.label).handle, placement.label_source)
+
+        stages = tuple(
+            Stage(known(stage.name, STAGE_WORDS), "", tuple(map(stand_in, stage.inputs)))
+            for stage in held
+        )
+        return stages, tuple(map(stand_in, sent))
 
 
 def structure_of(run: OpenRun) -> Recording:

@@ -11,8 +11,12 @@ from ctxdiff_mcp.gate.captured import Captured, Name
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model"})
 KINDS = frozenset({"message", "content_part", "tool_schema", "image"})
+TOOL_RESULT = "tool_result"
+"""The stage that holds a tool's raw result and no prompt."""
+STAGE_WORDS = frozenset({"pre_optimization", "post_optimization", "before_model", TOOL_RESULT})
+"""Names of stages that the recorder's own hooks give."""
 OTHER = "other"
-"""Stands for a role or kind outside the known lists."""
+"""Stands for a role, kind or stage outside the known lists."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

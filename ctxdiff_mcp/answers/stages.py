@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind
 from ctxdiff_analyzers.stages import stage_diff
 from ctxdiff_analyzers.timeline import Turn
 from ctxdiff_capture.model import Decision, Placement, Stage
 
-from ctxdiff_mcp.answers.asking import OPEN, Ask
-from ctxdiff_mcp.answers.open_run import EXACT
-from ctxdiff_mcp.answers.refs import ROLES, RunRef, known
+from ctxdiff_mcp.answers.asking import OPEN, Ask, Choices, Unanswerable
+from ctxdiff_mcp.answers.open_run import EXACT, OpenRun
+from ctxdiff_mcp.answers.refs import ROLES, STAGE_WORDS, TOOL_RESULT, BlockRef, RunRef, known
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name, captured
 
-TOOL_RESULT = "tool_result"
-"""The stage that holds a tool's raw result and no prompt."""
+ALL = "all"
+"""Stands for every stage of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,26 @@ class StageChange:
     kind: EntryKind
     role: str
     """One of `ROLES`, or `other`."""
-    label: Captured
+    label: Name
     tokens: int
     exact: bool
     text: Captured
     """Of the block that was held for `evicted`, otherwise of the one that was sent."""
+    before: Captured | None
+    """What was held where a block was sent otherwise."""
+    block: BlockRef | None
+    """The same block in the run; None where no turn ever sent it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
     """One stage against what was sent."""
 
+    number: int
+    """1, 2, ... in the order in which the program told of them."""
     name: Captured
+    kind: str
+    """The name where it is one of `STAGE_WORDS`, otherwise `other`."""
     counts: Counts
     """`evicted` were held and not sent, `added` were put in."""
     tokens_evicted: int
@@ -72,8 +80,27 @@ class Stages:
     decisions: tuple[DecisionRow, ...]
 
 
-def stages(source: Source, run: str, turn: int, *, ask: Ask = OPEN) -> Stages:
-    """What the program held and decided before `turn`.
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What the program held before one turn and did not send."""
+
+    blocks: int
+    tokens: int
+    exact: bool
+
+
+def stages(
+    source: Source,
+    run: str,
+    turn: int,
+    *,
+    stage: str = ALL,
+    agent: str | None = None,
+    ask: Ask = OPEN,
+) -> Stages:
+    """What the program held and decided before `turn`; of its stages all, or one.
+
+    With `agent`, the turn must be that agent's. `stage` is `all`, a number, or a stage's name.
 
     Raises:
         Unanswerable: a selector fits nothing or several things.
@@ -81,42 +108,111 @@ def stages(source: Source, run: str, turn: int, *, ask: Ask = OPEN) -> Stages:
     """
     opened = find_run(source, run, ask)
     with opened.lock:
-        find_scope(opened, None, ask)
-        this = find_turn(opened, turn)
-        sent = opened.input_placements(this.call.id)
-        held = opened.stages(this.call.id)
+        this = find_turn(opened, turn, find_scope(opened, agent, ask))
+        held, sent = opened.said_before(this.call.id)
         decided = opened.decisions(this.call.id)
+        rows = tuple(_rows(opened, this, held, sent, ask))
     return Stages(
         run=opened.ref,
         turn=turn,
         agent=opened.agent(this.agent),
-        stages=tuple(_row(this, one, sent) for one in held if one.name != TOOL_RESULT),
+        stages=_chosen(rows, stage, held, ask),
         tool_results=_raw_results(held),
         decisions=tuple(map(_decision, decided)),
     )
 
 
-def _row(turn: Turn, stage: Stage, sent: Sequence[Placement]) -> StageRow:
-    found = stage_diff(turn.call, stage.inputs, sent)
-    texts = {p.block.content_hash: p.block.text for p in (*stage.inputs, *sent)}
-    return StageRow(
-        Captured(stage.name),
-        found.counts,
-        found.tokens_evicted,
-        found.tokens_added,
-        not found.approximate,
-        tuple(_change(entry, texts) for entry in found.entries if entry.kind != "unchanged"),
+def removed(opened: OpenRun, turn: Turn, ask: Ask = OPEN) -> Removed | None:
+    """What was held at the stage that lost most; None where no stage lost anything."""
+    held, sent = opened.said_before(turn.call.id)
+    rows = [row for row in _rows(opened, turn, held, sent, ask) if row.counts.evicted]
+    most = max(rows, key=lambda row: row.counts.evicted, default=None)
+    return None if most is None else Removed(most.counts.evicted, _tokens_gone(most), most.exact)
+
+
+def _tokens_gone(row: StageRow) -> int:
+    return sum(change.tokens for change in row.changes if change.kind == "evicted")
+
+
+def _prompts(held: Sequence[Stage]) -> list[Stage]:
+    return [stage for stage in held if stage.name != TOOL_RESULT]
+
+
+def _chosen(
+    rows: Sequence[StageRow], stage: str, held: Sequence[Stage], ask: Ask
+) -> tuple[StageRow, ...]:
+    wanted = stage.strip()
+    if wanted == ALL:
+        return tuple(rows)
+    names = [one.name for one in _prompts(held)]
+    found = tuple(
+        row
+        for row, name in zip(rows, names, strict=True)
+        if wanted in (str(row.number), row.kind) or (ask.by_name and wanted == name)
+    )
+    if not found:
+        raise Unanswerable("unknown_stage", Choices(numbers=tuple(row.number for row in rows)))
+    return found
+
+
+def _rows(
+    opened: OpenRun, turn: Turn, held: Sequence[Stage], sent: Sequence[Placement], ask: Ask
+) -> Iterator[StageRow]:
+    for number, stage in enumerate(_prompts(held), 1):
+        found = stage_diff(turn.call, stage.inputs, sent)
+        entries: Iterable[Entry] = (e for e in found.entries if e.kind != "unchanged")
+        counts = found.counts
+        if not ask.by_text:
+            # Which blocks are alike follows from their texts.
+            entries = [one for entry in entries for one in _by_identity(entry)]
+            edited = counts.modified
+            counts = replace(
+                counts, added=counts.added + edited, evicted=counts.evicted + edited, modified=0
+            )
+        texts = {p.block.content_hash: p.block.text for p in (*stage.inputs, *sent)}
+        yield StageRow(
+            number,
+            Captured(stage.name),
+            known(stage.name, STAGE_WORDS),
+            counts,
+            found.tokens_evicted,
+            found.tokens_added,
+            not found.approximate,
+            tuple(_change(opened, entry, texts) for entry in entries),
+        )
+
+
+def _by_identity(entry: Entry) -> Iterator[Entry]:
+    """An edited block as one that left and one that came."""
+    before, tokens = entry.content_hash_before, entry.tokens_before
+    if entry.kind != "modified" or before is None:
+        yield entry
+        return
+    yield replace(
+        entry,
+        kind="evicted",
+        position_new=None,
+        content_hash=before,
+        content_hash_before=None,
+        tokens=tokens or 0,
+        tokens_before=None,
+    )
+    yield replace(
+        entry, kind="added", position_old=None, content_hash_before=None, tokens_before=None
     )
 
 
-def _change(entry: Entry, texts: dict[str, str]) -> StageChange:
+def _change(opened: OpenRun, entry: Entry, texts: dict[str, str]) -> StageChange:
+    before = entry.content_hash_before if entry.kind == "modified" else None
     return StageChange(
         entry.kind,
         known(entry.role, ROLES),
-        Captured(entry.label),
+        opened.label(entry.label),
         entry.tokens,
         entry.token_method == EXACT,
         Captured(texts[entry.content_hash]),
+        None if before is None else Captured(texts[before]),
+        next(iter(opened.blocks([entry.content_hash])), None),
     )
 
 

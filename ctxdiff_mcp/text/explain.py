@@ -45,6 +45,14 @@ def _facts(answer: Explanation) -> Iterator[Line]:
         share = f"{alarm}{answer.window.pct:.1f}% of {answer.window.window:,}"
         yield Line(f"window: {share}", "warn" if answer.window.alarm else "plain")
     yield Line(f"answer: {_outcome(answer.outcome)}")
+    if answer.removed is not None:
+        lost = answer.removed
+        size = f"{lost.tokens:,} tok{approx(exact=lost.exact)}"
+        blocks = f"{lost.blocks} block{'s' * (lost.blocks != 1)}"
+        yield Line(
+            f"your optimiser removed {blocks} ({size}): ctxdiff-mcp stages --turn {answer.turn}",
+            "warn",
+        )
     if answer.diff is None:
         yield Line("the agent's first turn: nothing to compare with")
         return

@@ -43,7 +43,7 @@ def _stage(stage: StageRow) -> list[Line]:
 def _change(change: StageChange) -> Line:
     mark, style = _MARKS[change.kind]
     size = f"{change.tokens} tok{approx(exact=change.exact)}"
-    label = f"[{shown(change.label)}·{change.role}]"
+    label = f"[{name(change.label)}·{change.role}]"
     return Line(f"  {mark}: {label} {snippet(change.text)} {size}", style)
 
 

@@ -8,6 +8,7 @@ from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.arguments import CURSOR, RUN, Text, Values, limit, turn
 from ctxdiff_mcp.tools.lines import agent, block_piece, call, handle, number, tokens
 from ctxdiff_mcp.tools.paging import list_rows
+from ctxdiff_mcp.tools.stages import stages_answer
 from ctxdiff_mcp.tools.tool import DETAILED, FORMAT, Context, Tool
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _EDITS = {"equal": "kept", "delete": "removed", "insert": "added"}
 
 def answer(context: Context, values: Values) -> str:
     """The difference of two turns: sums, then every change that is one."""
+    if (stage := values.text("stage")) is not None:
+        return stages_answer(context, values, stage)
     from ctxdiff_mcp.answers.diff import diff  # noqa: PLC0415  the server starts without it
 
     detailed = values.word("response_format") == DETAILED
@@ -166,7 +169,9 @@ TOOL = Tool(
         "or schemas were added, evicted (dropped), modified or moved, with tokens and the edited "
         "text. Ask it when an answer went wrong at a turn and you want to see what the model no "
         "longer saw. Turns of one agent are compared best; with run_b, turn_b is taken from "
-        "another run, to compare a good run with a bad one. ctxdiff_block shows a block whole."
+        "another run, to compare a good run with a bad one. With stage it tells what the agent's "
+        "own optimiser, trimmer or compactor removed before one turn was sent, and its planner's "
+        "decisions. ctxdiff_block shows a block whole."
     ),
     arguments=(
         RUN,
@@ -174,6 +179,12 @@ TOOL = Tool(
         turn("The turn to compare with it, a number from 0 up.", required=True, name="turn_b"),
         Text("agent", "Both turns must be this agent's: its name or handle. Absent: any agent."),
         Text("run_b", "Take turn_b from this run. Absent: the same run."),
+        Text(
+            "stage",
+            "What the program held before the turn was sent, against what was sent: `all`, or the "
+            "number of a stage. turn_a and turn_b are then the same turn.",
+            max_chars=100,
+        ),
         FORMAT,
         limit(20, 100, "changes"),
         CURSOR,

@@ -83,6 +83,7 @@ def answer(context: Context, values: Values) -> str:
         more=more,
     )
     if values.number("cursor") == 0:
+        _removed(env, found)
         _changes(context, env, found, detailed=detailed)
     env.close(f"next: {_next_call(env, found)}")
     return env.finish()
@@ -121,6 +122,18 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
             f"net {number(env, found.diff.net_tokens, '+')} tokens"
         )
     return lines
+
+
+def _removed(env: Envelope, found: Explanation) -> None:
+    """What the program's own optimiser took out, which no turn before shows."""
+    if found.removed is None:
+        return
+    lost = found.removed
+    told = call("ctxdiff_diff", env, found.run, turn_a=found.turn, turn_b=found.turn, stage="all")
+    env.offer(
+        f"your optimiser removed {plural(lost.blocks, 'block')} before this turn was sent, "
+        f"{tokens(env, lost.tokens, lost.exact)}; next: {told}"
+    )
 
 
 def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: bool) -> None:

@@ -34,6 +34,8 @@ _NEXT: dict[Problem, str] = {
     "ambiguous_block": "the same call with one of these",
     "hash_too_short": 'ctxdiff_block(run="...", turn=1) lists a turn\'s blocks',
     "unknown_position": "the same call with one of these positions",
+    "unknown_stage": "the same call with one of these",
+    "stages_of_two_turns": "the same call with `turn_a` as `turn_b` is",
     "not_in_redact_mode": 'ctxdiff_explain(run="latest")',
 }
 _STORE: tuple[tuple[type[StoreError], str, str], ...] = (
