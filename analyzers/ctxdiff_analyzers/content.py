@@ -14,6 +14,8 @@ from typing import Any
 CALL_TYPES = ("tool_use", "server_tool_use", "function_call", "custom_tool_call")
 """Calls of tools that the request declares by name; those of an MCP server are not."""
 RESULT_TYPES = ("tool_result", "function_call_output", "custom_tool_call_output")
+HOSTED_RESULTS = ("program_output", "tool_search_output")
+"""Results beside those whose type ends in `_call_output`. Source: openai 3.57."""
 WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
 WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
 ID_KEYS = ("tool_use_id", "toolUseId", "call_id", "tool_call_id", "id")
@@ -38,8 +40,8 @@ def tool_calls(text: str) -> tuple[ToolCall, ...]:
 def is_tool_result(text: str) -> bool:
     """True when the text is a provider's tool-result part."""
     return any(
-        part.get("type") in RESULT_TYPES
-        or str(part.get("type", "")).endswith("_tool_result")
+        part.get("type") in (*RESULT_TYPES, *HOSTED_RESULTS)
+        or str(part.get("type", "")).endswith(("_tool_result", "_call_output"))
         or any(isinstance(part.get(key), dict) for key in WRAPPED_RESULTS)
         for part in _parts(text)
     )
@@ -126,6 +128,9 @@ def _tool_call(part: Mapping[str, Any]) -> ToolCall | None:
     for key in WRAPPED_CALLS:
         if _is_map(part, key):
             return _named(part[key], part[key])
+    # A tool that the request declares by its type alone: `computer_call`, `apply_patch_call`.
+    if isinstance(kind, str) and kind.endswith("_call") and "name" not in part:
+        return ToolCall(kind.removesuffix("_call"), _id_of(part))
     # The legacy `function_call` of a message stands without a type.
     if kind in CALL_TYPES or (kind is None and set(part) == {"name", "arguments"}):
         return _named(part, part)
@@ -137,8 +142,12 @@ def _named(holder: Mapping[str, Any], ids: Mapping[str, Any]) -> ToolCall | None
     name = holder.get("name")
     if not isinstance(name, str) or not name:
         return None
-    found = (ids[key] for key in ("call_id", "toolUseId", "id") if isinstance(ids.get(key), str))
-    return ToolCall(name, next(found, None))
+    return ToolCall(name, _id_of(ids))
+
+
+def _id_of(part: Mapping[str, Any]) -> str | None:
+    found = (part[key] for key in ("call_id", "toolUseId", "id") if isinstance(part.get(key), str))
+    return next(found, None)
 
 
 def _declared(part: Mapping[str, Any]) -> Iterator[str]:

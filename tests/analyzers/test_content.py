@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from ctxdiff_analyzers.content import (
@@ -118,3 +118,37 @@ def test_what_a_part_says_is_told_without_its_wrapping(part: Any, said: str) -> 
 def test_plain_words_say_what_they_say() -> None:
     assert spoken("4 C, no wind") == "4 C, no wind"
     assert spoken("{not json") == "{not json"
+
+
+def items_of_the_sdk() -> dict[str, frozenset[str]]:
+    """The types of items that the installed openai SDK sends, with the members each must have."""
+    responses = pytest.importorskip("openai.types.responses")
+
+    def models(union: Any) -> list[Any]:
+        inner = get_args(union)
+        return [m for one in inner for m in models(one)] if inner else [union]
+
+    found = {}
+    for model in models(responses.ResponseInputItem):
+        fields = getattr(model, "model_fields", {})
+        needed = frozenset(name for name, field in fields.items() if field.is_required())
+        for told in models(fields["type"].annotation) if "type" in fields else ():
+            if isinstance(told, str):
+                found[told] = needed
+    return found
+
+
+def test_every_call_and_result_of_the_responses_api_is_known_as_one() -> None:
+    items = items_of_the_sdk()
+    assert {"computer_call", "shell_call", "apply_patch_call_output", "mcp_call"} <= set(items)
+    for kind, members in items.items():
+        item = dict.fromkeys(members, "x") | {"type": kind, "call_id": "c"}
+        text = json.dumps(item, sort_keys=True)
+        calls = [(call.name, call.id) for call in tool_calls(text)]
+        assert is_tool_result(text) == kind.endswith("_output"), kind
+        if kind in ("function_call", "custom_tool_call"):
+            assert calls == [("x", "c")]
+        elif kind.endswith("_call") and kind != "mcp_call":
+            assert calls == [(kind.removesuffix("_call"), "c")]
+        else:  # an MCP server's tools are not declared by the request
+            assert calls == [], kind
