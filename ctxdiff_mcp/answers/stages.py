@@ -162,7 +162,7 @@ def _rows(
         found = stage_diff(turn.call, stage.inputs, sent)
         entries: Iterable[Entry] = (e for e in found.entries if e.kind != "unchanged")
         counts = found.counts
-        if not ask.by_text:
+        if not ask.by_name:
             # Which blocks are alike follows from their texts.
             entries = [one for entry in entries for one in _by_identity(entry)]
             edited = counts.modified
