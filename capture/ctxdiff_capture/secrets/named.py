@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ctxdiff_capture.secrets.shapes import names
 
@@ -17,6 +18,7 @@ def ends_of(name: str) -> frozenset[str]:
     return frozenset("_".join(words[-count:]) for count in (1, 2, 3))
 
 
+@lru_cache(maxsize=4096)
 def is_credential(name: str) -> bool:
     """Whether the member of that name holds a credential."""
     ends, known = ends_of(name), names()
@@ -24,6 +26,7 @@ def is_credential(name: str) -> bool:
     return is_known or "cookie" in ends or name.lower() == "token"
 
 
+@lru_cache(maxsize=512)
 def is_credential_header(name: str) -> bool:
     """Likewise for a header."""
     return is_credential(name) or not ends_of(name).isdisjoint(_OF_HEADERS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -24,17 +25,20 @@ def credentials_of(headers: Any, url: str = "") -> tuple[str, ...]:
         headers: of httpx, aiohttp or botocore: `items()` gives names and values.
         url: with its query, and its user and password.
     """
-    values = {
-        part
-        for name, value in headers.items()
-        if is_credential_header(text_of(name))
-        for part in _parts_of(text_of(value))
-    }
+    named = ((text_of(name), text_of(value)) for name, value in headers.items())
+    return _spelled(tuple(v for n, v in named if is_credential_header(n)), url)
+
+
+@lru_cache(maxsize=64)
+def _spelled(headers: tuple[str, ...], url: str) -> tuple[str, ...]:
+    """Most requests of a program carry the same."""
+    values = {part for value in headers for part in _parts_of(value)}
     values.update(_of_address(url))
     return spelled(values)
 
 
-def unmistakable(credentials: Iterable[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=64)
+def unmistakable(credentials: tuple[str, ...]) -> tuple[str, ...]:
     """Those that no text holds by chance: `not-needed`, which local servers take, is none."""
     return tuple(s for s in credentials if len(s) >= _SHORTEST_UNMISTAKABLE and looks_random(s))
 
