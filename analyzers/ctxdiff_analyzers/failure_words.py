@@ -211,7 +211,11 @@ ABOUT_FAILURES = re.compile(
       | guide | how \s to | troubleshoot\w* | handl(?:e|es|ing) | if | when(?:ever)? | should
       | must
       | will | may | might | would | policy | note | notes | chapter | section | added | changed
-      | handled | retr(?:y|ied|ies) \s succe\w+ | succe(?:eded|ss\w*) ) \b
+      | kapitel | bedeutet | wenn | falls | kunden? | gemeldet | behoben | hinweis | sobald
+      | chapitre | signifie | lorsque | si | clients? | signalé | capítulo | significa | cuando
+      | clientes? | capitolo | quando | klanten? | hoofdstuk | kunde[nr]? | kapittel | dersom
+      | если | глава | клиент\w* | handled
+      | retr(?:y|ied|ies) \s succe\w+ | succe(?:eded|ss\w*) ) \b
     """,
     re.IGNORECASE | re.VERBOSE,
 )

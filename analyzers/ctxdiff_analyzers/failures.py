@@ -88,7 +88,8 @@ _UNSAID = frozenset(("", "none", "null", "nil", "no", "false", "ok", "0", "succe
 _LINE_KEYS = frozenset(("line", "row", "column", "col", "file", "filename", "loc", "lineno"))
 _PROGRAM = re.compile(r"^[\w./-]{1,40}: (?:\(\d+\) )?")
 """The name of the program that speaks: `curl: (7) `."""
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\S*[/\\]\S*")
+_SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=\S{2})|[。！？]")  # noqa: RUF001
+_QUOTED = re.compile(r"»[^«]*«|«[^»]*»|„[^“”]*[“”]|“[^”]*”|'[^']*'|\"[^\"]*\"|`[^`]*`|\S*[/\\]\S*")
 """Names and paths, whose words say nothing of how it went."""
 _LEADING = re.compile(r"^[^\w<({\[*$/¿¡]+")
 
@@ -306,8 +307,8 @@ def _is_message(plain: str) -> bool:
         return False
     if words.OPENING.match(flat) or words.OPENING.match(_PROGRAM.sub("", flat)):
         return True
-    found = words.TELLING.search(flat)
-    # The message comes to its point early; a longer way to it is a sentence about something.
+    # The message comes to its point early and at once; a longer way is a text about something.
+    found = words.TELLING.search(_SENTENCE_END.split(flat, maxsplit=1)[0])
     if found is not None and len(flat[: found.start()].split()) <= 8:
         return True
     return size <= 10 and bool(words.NOT_FOUND.search(flat))

@@ -43,10 +43,10 @@ TIERS: Mapping[Code, int] = {
     "window_pressure": TERMS,
     "growth_spike": FORM,
     "tools_reordered": FORM,
+    "call_retried": MONEY,
     "cache_break": MONEY,
     "cache_expired": MONEY,
     "cache_unused": MONEY,
-    "call_retried": MONEY,
     "usage_missing": HABIT,
     "dead_schemas": HABIT,
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ctxdiff_analyzers.calling import joined
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
@@ -12,6 +14,7 @@ from ctxdiff_analyzers.finish import is_cut_off, was_declined
 from ctxdiff_analyzers.schemas import calls_in, is_unanswered
 
 LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxTokens")
+TEXTS = frozenset(("text", "output_text"))
 SILENT = frozenset(("thinking", "redacted_thinking", "reasoning"))
 
 
@@ -79,7 +82,9 @@ def _says_something(scene: Scene, block: int) -> bool:
     if head.kind == "image" or calls_in(scene.mine, block):
         return True
     text = scene.text(head)
-    return bool(text.strip()) and part_type(text) not in SILENT
+    if not text.strip() or part_type(text) in SILENT:
+        return False
+    return part_type(text) not in TEXTS or bool(joined([json.loads(text)]).strip())
 
 
 def _evidence(scene: Scene, counts: tuple[tuple[str, int], ...] = ()) -> Evidence:

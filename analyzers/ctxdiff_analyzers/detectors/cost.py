@@ -12,6 +12,7 @@ from ctxdiff_analyzers.detectors.scene import Scene, excerpt, tokens_of
 from ctxdiff_analyzers.exchanges import given_at, schemas_met
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.paths import path_of
+from ctxdiff_analyzers.ranking import TRANSIENT
 from ctxdiff_analyzers.schemas import schema_use
 from ctxdiff_analyzers.tokens import streamed_without_usage
 
@@ -21,6 +22,7 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """How providers say that a request does not fit, in the words of their error messages."""
+PER_TIME = re.compile(r"per[ _-](second|min|minute|hour|day)|rate.?limit|\b[TR]PM\b", re.IGNORECASE)
 SCHEMA = "tool_schema"
 FEW_GROWTHS = 3
 SPIKE = 5
@@ -38,7 +40,7 @@ def window(scene: Scene) -> Iterator[Finding]:
     """The stated window is nearly full, or the provider refused the request as too long."""
     call = scene.turn.call
     said = " ".join(filter(None, (call.error, call.error_message)))
-    refused = call.error is not None and TOO_LONG.search(said) is not None
+    refused = call.error is not None and _is_too_long(call.error_status, said)
     refused = refused or call.finish_reason == "model_context_window_exceeded"
     fill = scene.window
     if not refused and (fill is None or not fill.alarm):
@@ -125,6 +127,13 @@ def schemas(scene: Scene) -> Iterator[Finding]:
         tokens_method=tokens_of(blocks)[1],
         next=NextCall("ctxdiff_tokens", ()),
     )
+
+
+def _is_too_long(status: int | None, said: str) -> bool:
+    """Whether an error refuses the request's size, and not how much was sent in a minute."""
+    if status is not None and (status in TRANSIENT or status >= 500):
+        return False
+    return TOO_LONG.search(said) is not None and PER_TIME.search(said) is None
 
 
 def _is_dear(largest: int, together: int, scene: Scene) -> bool:

@@ -66,6 +66,14 @@ def test_an_answer_without_content_is_empty(
     assert [f.code for f in found] == codes
 
 
+@pytest.mark.parametrize("kind", ["text", "output_text"])
+def test_a_text_part_without_a_text_is_an_empty_answer(make: SimpleNamespace, kind: str) -> None:
+    said = make.call({"type": kind, "text": " ", "annotations": []})
+    assert [f.code for f in of_turn(make, said, finish_reason="stop")] == ["output_empty"]
+    said = make.call({"type": kind, "text": "yes", "annotations": []})
+    assert of_turn(make, said, finish_reason="stop") == []
+
+
 def test_thinking_alone_is_an_empty_answer_and_a_tool_call_is_none(make: SimpleNamespace) -> None:
     thinking = make.call({"type": "thinking", "thinking": "hm", "signature": "s"})
     call = make.call({"id": "1", "type": "function", "function": {"name": "a", "arguments": ""}})
@@ -108,6 +116,21 @@ def test_a_request_refused_as_too_long_hit_the_window(make: SimpleNamespace, mes
         ("window_pressure", "context_limit_hit"),
         ("call_failed", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("too many tokens per minute for this key", 429),
+        ("Request too large for m on tokens per min (TPM): limit 30000, requested 41000", None),
+        ("prompt is too long for shard 7, try again", 503),
+    ],
+)
+def test_a_limit_on_tokens_in_a_minute_is_no_full_window(
+    make: SimpleNamespace, message: str, status: int | None
+) -> None:
+    found = of_turn(make, error="RateLimitError", error_message=message, error_status=status)
+    assert [f.code for f in found] == ["call_failed"]
 
 
 def test_attempts_of_one_call_and_a_repeated_request_are_retries(make: SimpleNamespace) -> None:
