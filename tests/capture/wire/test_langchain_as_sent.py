@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pytest
 from ctxdiff_capture.decoders.dispatch import decode
+from ctxdiff_capture.decoders.usage import usage_of
 from ctxdiff_capture.model import Exchange
 from ctxdiff_capture.tokens.counter import TokenCounter
 
@@ -152,6 +153,11 @@ def test_a_rebuilt_call_has_the_blocks_of_the_one_that_was_sent(
     assert [p.block.content_hash for p in rebuilt.outputs] == [
         p.block.content_hash for p in direct.outputs
     ]
+    label = rebuilt.head.provider
+    told, billed = (usage_of(call.usage, label, surface) for call in (rebuilt.head, direct))
+    for name in ("prompt_tokens", "output_tokens", "cache_read_tokens"):
+        assert (getattr(told, name) or 0) == (getattr(billed, name) or 0), name
+    assert rebuilt.head.finish_reason == direct.finish_reason
 
 
 @pytest.mark.parametrize("choice", ["any", "auto", "GetWeather"])
