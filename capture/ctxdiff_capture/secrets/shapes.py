@@ -24,10 +24,15 @@ class Shape:
 
     kind: str
     prefix: str
-    pattern: re.Pattern[str]
-    """Matches where the prefix begins."""
+    source: str
+    """Of an expression that matches where the prefix begins."""
     is_random: bool
     """True when the rest must also look random: the prefix alone says too little."""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression. Most are never needed, and a hundred take some time to compile."""
+        return _compiled(self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def shapes() -> tuple[Shape, ...]:
         Shape(
             row["kind"],
             prefix,
-            _pattern(prefix, data["alphabets"][row["alphabet"]], row["min"], row.get("max")),
+            _source(prefix, data["alphabets"][row["alphabet"]], row["min"], row.get("max")),
             row.get("is_random", False),
         )
         for row in data["shapes"]
@@ -66,14 +71,19 @@ def names() -> Names:
     )
 
 
-def _pattern(prefix: str, alphabet: str, least: int, most: int | None) -> re.Pattern[str]:
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source, re.ASCII)
+
+
+def _source(prefix: str, alphabet: str, least: int, most: int | None) -> str:
     character = f"[{alphabet}]"
     if "/" in alphabet:  # as JSON and addresses may spell it
         character = rf"(?:{character}|\\/|%2[BFbf])"
     # Nothing follows an open repetition, so that it never goes back: a search is linear.
     rest = f"{character}{{{least},}}" if most is None else f"{character}{{{least},{most}}}"
     end = "" if most is None else f"(?![{alphabet}])"
-    return re.compile(f"{WORD_START}{re.escape(prefix)}{rest}{end}", re.ASCII)
+    return f"{WORD_START}{re.escape(prefix)}{rest}{end}"
 
 
 @cache
