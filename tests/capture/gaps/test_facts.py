@@ -15,6 +15,7 @@ import pytest
 from ctxdiff_capture import read
 from ctxdiff_capture.recorder.tracer import Tracer
 from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.wire.endpoints import surface_of
 from ctxdiff_capture.wire.flight import Clock
 
 from tests.capture.wire.conftest import CHAT, Reply, chat_events
@@ -51,6 +52,23 @@ def test_the_openai_module_itself_is_recorded_with_the_process(
     openai._client.close()
     (call,) = recording.calls()
     assert (call.head.surface, call.request) == ("openai.chat", provider.bodies[0])
+
+
+def test_the_beta_responses_are_recorded(provider: Any, recording: Any) -> None:
+    with client_of(provider) as client:
+        wrapped = recording.tracer.wrap(client)
+        wrapped.beta.responses.create(model="gpt-4o", input="Which city?")
+    (call,) = recording.calls()
+    assert (call.head.surface, call.request) == ("openai.responses", provider.bodies[0])
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/v1/realtime?model=gpt-realtime", "/v1/responses", "/v1/live", "/v1/threads/t/runs"],
+)
+def test_what_is_not_asked_by_a_request_is_not_recorded(target: str) -> None:
+    method = "POST" if target.endswith("runs") else "GET"  # what a websocket begins with
+    assert surface_of(method, target.encode()) is None
 
 
 def test_calls_at_once_have_the_order_and_times_of_their_start(
