@@ -9,7 +9,7 @@ from pathlib import Path
 from ctxdiff_capture.errors import CtxdiffError
 from ctxdiff_capture.guard import log
 from ctxdiff_capture.recorder.redact import Redact, Redaction, steps_of
-from ctxdiff_capture.recorder.tracer import Tracer
+from ctxdiff_capture.recorder.tracer import BUSY_S, Tracer
 from ctxdiff_capture.store.config import Destination, resolve
 from ctxdiff_capture.store.secrets import SecretNumbers
 
@@ -55,7 +55,8 @@ def init(
         destination = None
     else:
         if destination is not None and destination.path is not None:
-            redaction = Redaction(steps, SecretNumbers(destination.path))
+            numbers = SecretNumbers(destination.path, busy_seconds=BUSY_S)
+            redaction = Redaction(steps, numbers)
     return Tracer(str(project), destination, redact=redaction)
 
 

@@ -276,27 +276,6 @@ def test_the_environment_adds_secrets_to_what_the_program_asks_for(
     assert texts(path) == [["pin <pin> [secret:aws-key#1]"], ["pin 123456 [secret:aws-key#1]"]]
 
 
-@pytest.mark.parametrize("redact", ["secret", "", ["secrets", "pii"], 3, [None], {"a": 1}])
-def test_a_redaction_that_is_none_records_nothing_rather_than_in_clear(
-    path: Path, redact: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    record(path, exchange(KEY), redact=redact)
-
-    assert not path.exists()
-    assert "ctxdiff records nothing" in caplog.text
-
-
-def test_a_misspelt_word_in_the_environment_records_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("CTXDIFF_REDACT", "on")
-
-    record(path, exchange(KEY), redact=None)
-
-    assert not path.exists()
-    assert "'on'" in caplog.text
-
-
 def test_a_trace_that_is_begun_anew_counts_anew(path: Path) -> None:
     with trace.init("test", path=path, redact="secrets") as tracer:
         tracer.submit(exchange(OTHER, KEY))

@@ -57,6 +57,16 @@ def test_the_same_value_keeps_its_tag_and_another_gets_the_next() -> None:
     )
 
 
+def test_a_tag_that_a_recorder_stored_is_given_to_no_other_value() -> None:
+    tags = SecretTags()
+    assert tags.masked(f"[secret:aws-key#1] and [secret:aws-key#4], now {KEY}") == (
+        "[secret:aws-key#1] and [secret:aws-key#4], now [secret:aws-key#5]"
+    )
+    assert tags.masked(f"[secret:aws-key#999999999999] {OPENAI} {KEY}") == (
+        "[secret:aws-key#999999999999] [secret:openai-key#1] [secret:aws-key#5]"
+    )
+
+
 @given(
     st.lists(st.sampled_from([KEY, OPENAI, "Bearer " + "x" * 20, "://a:b@", "eyJ", " ", "word"]))
 )
