@@ -11,6 +11,7 @@ from ctxdiff_analyzers.compaction import Compaction
 from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
+from ctxdiff_analyzers.detectors.copies import copied_messages
 from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.detectors.pairs import broken_partners
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
@@ -151,17 +152,28 @@ def insertions(scene: Scene) -> Iterator[Finding]:
     last_old, last_new = unmoved[-1]
     if compaction_of(scene) is not None:
         return
+    copies = frozenset(copied_messages(scene))
     inserted = [
         j
         for j in scene.matching.new
         if j < last_new
         and is_conversation(scene.new_block(j))
         and not is_marker(scene.mine, scene.turn.inputs[j])
+        and j not in copies
     ]
+    inserted = _not_seen_before(scene, inserted)
     if inserted and not any(i < last_old for i in gone):
         blocks = [scene.new_block(j) for j in inserted]
         places = [scene.turn.positions[j] for j in inserted]
         yield scene.about("context_edited", "low", blocks, places, cause="item_inserted_in_prefix")
+
+
+def _not_seen_before(scene: Scene, new: list[int]) -> list[int]:
+    """New indices without blocks that an earlier turn of the agent had: these are back."""
+    if not new or scene.previous is None:
+        return new
+    first = scene.mine.present({scene.turn.inputs[j] for j in new})
+    return [j for j in new if first[scene.turn.inputs[j]] > scene.previous.seq]
 
 
 def _gone(scene: Scene, compacted: Compaction | None) -> list[int]:

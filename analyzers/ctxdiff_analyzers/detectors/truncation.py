@@ -106,14 +106,20 @@ def content_text(scene: Scene, block: int) -> str:
     return "" if result is None else plain(result.content)
 
 
-def plain(content: Any) -> str:
-    """A result's content as one text: a text as it is, other values as JSON."""
-    if isinstance(content, str):
-        return content
+def unwrapped(content: Any) -> Any:
+    """The text that is a result's only member, as Gemini wraps it; other content as it is."""
     if isinstance(content, dict) and len(content) == 1:
         (only,) = content.values()
         if isinstance(only, str):
             return only
+    return content
+
+
+def plain(content: Any) -> str:
+    """A result's content as one text: a text as it is, other values as JSON."""
+    content = unwrapped(content)
+    if isinstance(content, str):
+        return content
     return "" if content is None else json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 

@@ -1,0 +1,118 @@
+"""What one text says twice, and what it repeats by nature."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ctxdiff_analyzers.repeats import doubled, doubled_in_result, repeated, windows
+from hypothesis import given
+from hypothesis import strategies as st
+
+RULE = "Hand the tools out only against a signature, and note the deposit in euro."
+ROWS = {"rows": [{"tool": "saw", "shelf": 4}, {"tool": "drill", "shelf": 9}]}
+SPELLED = json.dumps(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("text", "piece", "copies"),
+    [
+        (f"You keep tools.\n\n{RULE}\n\n{RULE}", RULE, 2),
+        (f"You keep tools.\n\n{RULE}\n\n{RULE}\n\n{RULE}\n", RULE, 3),
+        (f"Rules:\n{RULE}\nBe kind.\n{RULE}", RULE, 2),
+        (f"{RULE}{RULE}", RULE, 2),
+        (f"{RULE}\n\n{RULE}", RULE, 2),
+        (f"A\n\n{RULE}\nMore here, and more words.\n\nB\n\n{RULE}\nMore here, and more words.", f"{RULE}\nMore here, and more words.", 2),
+    ],
+)  # fmt: skip
+def test_a_paragraph_or_line_that_is_said_again_is_found(
+    text: str, piece: str, copies: int
+) -> None:
+    found = repeated(text)
+    assert found is not None
+    assert (found.piece, found.copies) == (piece, copies)
+    assert text[found.second_at :].startswith(piece)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        RULE,
+        "- yes\n- no\n- yes\n- no",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "----------------------------------------\n----------------------------------------",
+        f"{RULE} {RULE[:30]}",
+        "pump one: idle\npump two: idle\n\npump one: idle\npump two: idle\npump three: idle",
+        "| a | b | c | d |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |\n|---|---|---|---|",
+    ],
+)
+def test_short_pieces_and_patterns_are_repeated_by_nature(text: str) -> None:
+    assert repeated(text) is None
+
+
+def test_lines_are_left_alone_where_only_paragraphs_count() -> None:
+    log = f"{RULE}\nsomething else came in between\n{RULE}"
+    assert repeated(log, paragraphs_only=True) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{SPELLED}\n<structured>{json.dumps(ROWS, separators=(',', ':'))}</structured>",
+        f"{SPELLED}\n{SPELLED}",
+        f"{RULE}\n\n{RULE}",
+        json.dumps({"content": [{"type": "text", "text": SPELLED}], "structuredContent": ROWS}),
+        {"content": [{"type": "text", "text": SPELLED}], "structuredContent": ROWS},
+        [{"type": "text", "text": RULE}, {"type": "text", "text": RULE}],
+        f"The rows are {SPELLED} and, as a value, {json.dumps(ROWS, indent=2)}.",
+    ],
+)
+def test_a_payload_that_a_result_holds_twice_is_found(content: Any) -> None:
+    found = doubled_in_result(content)
+    assert found is not None
+    assert found.copies == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        None,
+        SPELLED,
+        ROWS,
+        {"rows": [ROWS["rows"][0], ROWS["rows"][0]], "text": "two equal rows are two rows"},
+        "[1] [1] [2] [2]",
+        "{} {} [] []",
+        "ok ok",
+        [{"type": "text", "text": "ok"}, {"type": "text", "text": "ok"}],
+        json.dumps({"text": "[]", "list": []}),
+        "a" * 300,
+    ],
+)
+def test_equal_rows_and_small_values_are_no_copies(content: Any) -> None:
+    assert doubled_in_result(content) is None
+
+
+def test_overlapping_pieces_of_a_text_share_windows() -> None:
+    lines = [f"line {n}: tool number {n * 37 % 101} stands on its shelf" for n in range(60)]
+    first, second = windows("\n".join(lines[:40])), windows("\n".join(lines[25:]))
+    assert len(first & second) == 13
+    assert not windows("\n".join(lines[:30])) & windows("\n".join(lines[30:]))
+
+
+@given(st.text(max_size=200) | st.text('ab \n{}[]"', max_size=200))
+def test_any_text_is_read_without_harm(text: str) -> None:
+    repeated(text)
+    doubled_in_result(text)
+    windows(text)
+
+
+@given(st.text("abcdefgh ", min_size=20, max_size=80), st.sampled_from(["", " ", "\n", "\n\n"]))
+def test_a_text_that_is_itself_twice_is_found(text: str, between: str) -> None:
+    piece = f"x{text.strip()}y"
+    found = doubled(f"{piece}{between}{piece}")
+    if len(set(piece)) > 3 and len(piece) >= 12:
+        assert found is not None
+        assert found.copies == 2
