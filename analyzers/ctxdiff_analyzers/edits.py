@@ -128,15 +128,7 @@ def _value(old: str, new: str, found: TextDiff) -> EditCause | None:
     """Whether all that changed are ids, or values such as a time."""
     if found.deleted_chars + found.inserted_chars > SMALL:
         return None
-    words: list[str] = []
-    about = ""
-    for span in found.spans:
-        if span.op == "delete":
-            words += _words_around(old, span.old_start, span.old_end)
-            about = about or old[max(0, span.old_start - 60) : span.old_start]
-        elif span.op == "insert":
-            words += _words_around(new, span.new_start, span.new_end)
-            about = about or new[max(0, span.new_start - 60) : span.new_start]
+    words, about = _touched(old, new, found)
     if not words or len(words) > FEW or max(map(len, words)) > LONG_WORD:
         return None
     ids = [word for word in words if _is_id(word)]
@@ -144,6 +136,14 @@ def _value(old: str, new: str, found: TextDiff) -> EditCause | None:
         return "session_id_in_prefix" if _ABOUT_SESSION.search(about) else "volatile_value"
     values = sum(1 for word in words if _is_value(word))
     return "volatile_value" if values and len(words) - values <= values // 2 + 1 else None
+
+
+def changed_words(old: str, new: str) -> list[str]:
+    """The words of both texts that the edit touches; nothing where it is a large one."""
+    head, tail = ends(old, new)
+    if old == new or max(len(old), len(new)) - head - tail > 40 * SMALL:
+        return []
+    return _touched(old, new, text_diff(old, new))[0]
 
 
 def is_id(word: str) -> bool:
@@ -154,6 +154,20 @@ def is_id(word: str) -> bool:
 def _is_id(word: str) -> bool:
     bare = word.rpartition("=")[2]
     return ID.fullmatch(bare) is not None and DATE.fullmatch(bare) is None
+
+
+def _touched(old: str, new: str, found: TextDiff) -> tuple[list[str], str]:
+    """The words that an edit touches, and what stands in front of the first."""
+    words: list[str] = []
+    about = ""
+    for span in found.spans:
+        if span.op == "delete":
+            words += _words_around(old, span.old_start, span.old_end)
+            about = about or old[max(0, span.old_start - 60) : span.old_start]
+        elif span.op == "insert":
+            words += _words_around(new, span.new_start, span.new_end)
+            about = about or new[max(0, span.new_start - 60) : span.new_start]
+    return words, about
 
 
 def _is_value(word: str) -> bool:

@@ -46,7 +46,7 @@ def system_cause(timeline: Timeline, old: Turn, i: int, new: Turn, j: int) -> st
 
 
 def _is_passage(before: str, behind: str, passages: tuple[str, ...]) -> bool:
-    """Whether prose was exchanged for prose in a place made for it: in a tag, or under a heading."""
+    """Whether prose was exchanged for prose in its own place: in a tag, or under a heading."""
     if any(len(_ANY_WORD.findall(text[:_FRAME])) < PASSAGE_WORDS for text in passages):
         return False
     if _is_enclosed(before, behind):

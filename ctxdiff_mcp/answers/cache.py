@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ctxdiff_analyzers.cache.report import cache_report
+from ctxdiff_analyzers.cache.verdict import cache_verdict
 from ctxdiff_analyzers.prefix import Break, BreakGroup, CulpritKind, prefix_report
 from ctxdiff_analyzers.timeline import Timeline
 from ctxdiff_analyzers.tokens import usage_rollup
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask
+from ctxdiff_mcp.answers.cache_sessions import SessionBreak, session_breaks
+from ctxdiff_mcp.answers.cache_verdict import RunCache, VerdictRow, run_cache, verdict_row
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.select import find_listed, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Name
 
@@ -89,6 +93,12 @@ class Cache:
     fix_hint: bool
     """True when one volatile value in an early system block explains every break of the scope."""
     use: CacheUse
+    verdict: VerdictRow | None
+    """On the turn asked about; None for all."""
+    verdicts: RunCache | None
+    """On all turns; None for one turn."""
+    sessions: tuple[SessionBreak, ...] = ()
+    """Where this session and others of its file begin alike and part too early."""
 
     def by_identity(self) -> Cache:
         """The same breaks, grouped by place alone: which block is at fault follows from texts."""
@@ -118,18 +128,30 @@ def cache(
     *,
     agent: str | None = None,
     ask: Ask = OPEN,
+    across: bool = True,
 ) -> Cache:
-    """Where the prefix broke in a run, an agent's turns, or at one turn.
+    """What the provider's cache did in a run, an agent's turns, or at one turn.
+
+    `across` compares with the other sessions of the run's file, where the whole run is asked
+    about; blocks of redacted runs cannot be told alike.
 
     Raises:
         Unanswerable: a selector fits nothing or several things.
         StoreError: the file went away or cannot be read.
     """
-    opened = find_run(source, run, ask)
+    listed = find_listed(source.listing().runs, run, ask)
+    opened = source.open(listed)
     with opened.lock:
         scope = find_scope(opened, agent, ask)
-        if turn is not None:
-            find_turn(opened, turn, scope)
+        verdict, verdicts = None, None
+        if turn is None:
+            verdicts = scope.remembered(
+                "answers.cache",
+                lambda: run_cache(opened, cache_report(opened.timeline, scope)),
+            )
+        else:
+            asked = find_turn(opened, turn, scope)
+            verdict = verdict_row(opened, cache_verdict(opened.timeline, asked))
         report = scope.remembered("answers.prefix", lambda: prefix_report(scope))
         members = _members(report.breaks, turn)
         rows = tuple(_row(opened, one) for one in report.breaks if turn in (None, one.seq_new))
@@ -151,6 +173,9 @@ def cache(
             groups=tuple(sorted(groups, key=lambda one: one.count, reverse=True)),
             fix_hint=report.fix_hint,
             use=_use(scope, turn),
+            verdict=verdict,
+            verdicts=verdicts,
+            sessions=session_breaks(source, listed) if across and turn is None else (),
         )
 
 

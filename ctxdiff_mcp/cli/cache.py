@@ -1,4 +1,4 @@
-"""`ctxdiff-mcp cache`: where the prompt prefix breaks."""
+"""`ctxdiff-mcp cache`: what the provider's prompt cache did, and why."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 from typing import Any
 
 from ctxdiff_mcp.answers.cache import BreakRow, BreakRows, Cache, cache
+from ctxdiff_mcp.answers.cache_sessions import SessionBreak
+from ctxdiff_mcp.answers.cache_verdict import RunCache, VerdictRow
 from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import add_common, add_session, add_turn, selected
 from ctxdiff_mcp.cli.shapes import run_json
@@ -45,6 +47,78 @@ def as_json(answer: Cache) -> dict[str, Any]:
         "breaks": [_break(row) for row in answer.breaks],
         "groups": [_group(group) for group in answer.groups],
         "provider_usage": answer.use,
+        "verdict": answer.verdict and _verdict(answer.verdict),
+        **(_run_of_verdicts(answer.verdicts) if answer.verdicts else {}),
+        "sessions": [_sessions(one) for one in answer.sessions],
+    }
+
+
+def _run_of_verdicts(verdicts: RunCache) -> dict[str, Any]:
+    return {
+        "rules_read": verdicts.rules_read,
+        "providers": verdicts.providers,
+        "predictions": {"compared": verdicts.compared, "agreed": verdicts.agreed},
+        "turns": verdicts.turns,
+        "causes": [
+            {
+                "turns": group.turns,
+                "lost_tokens": group.lost_tokens,
+                "lost_is_billed": group.lost_is_billed,
+                "first": _verdict(group.first),
+            }
+            for group in verdicts.causes
+        ],
+    }
+
+
+def _verdict(one: VerdictRow) -> dict[str, Any]:
+    return {
+        "turn": one.turn,
+        "agent": one.agent,
+        "rules_of": one.provider,
+        "state": one.state,
+        "code": one.code,
+        "cause": one.cause,
+        "certainty": one.certainty,
+        "against": one.against,
+        "since": one.since,
+        "section": one.section,
+        "path": one.path,
+        "first_diff_char": one.first_difference,
+        "excerpts": one.excerpts,
+        "names": one.names,
+        "content_hashes": [block.content_hash for block in one.blocks],
+        "positions": one.positions,
+        "reusable_sections": one.reusable,
+        "could_be_read": one.could_be_read,
+        "predicted": one.predicted,
+        "read": one.read,
+        "written": one.written,
+        "prompt": one.prompt,
+        "agreement": one.agreement,
+        "lost_tokens": one.lost_tokens,
+        "lost_is_billed": one.lost_is_billed,
+        "counts": dict(one.counts),
+        "vendor_reason": one.vendor_reason,
+        "vendor_missed_tokens": one.vendor_missed_tokens,
+        "why": one.why,
+        "remedy": one.remedy,
+    }
+
+
+def _sessions(one: SessionBreak) -> dict[str, Any]:
+    return {
+        "earlier": run_json(one.earlier),
+        "later": run_json(one.later),
+        "section": one.section,
+        "cause": one.cause,
+        "path": one.path,
+        "first_diff_char": one.first_difference,
+        "excerpts": one.excerpts,
+        "reusable_sections": one.reusable,
+        "shared_tokens": one.shared_tokens,
+        "lost_tokens": one.lost_tokens,
+        "gap_seconds": one.gap_s,
     }
 
 

@@ -1,67 +1,176 @@
-"""Where the prompt prefix broke, for a terminal."""
+"""What the provider's prompt cache did, for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
-from ctxdiff_mcp.answers.cache import BreakRow, BreakRows, Cache
-from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import approx, block_name, name
+from ctxdiff_mcp.answers.cache import Cache
+from ctxdiff_mcp.answers.cache_sessions import SessionBreak
+from ctxdiff_mcp.answers.cache_verdict import CauseRows, RunCache, TurnCache, VerdictRow
+from ctxdiff_mcp.text.lines import Line, Style
+from ctxdiff_mcp.text.shown import approx, name, shown, snippet
+
+MOST_STRETCHES = 40
+STATES: dict[str, str] = {
+    "kept": "read what could be read",
+    "lost": "lost their cache",
+    "unused": "paid in full",
+    "nothing": "had nothing to read",
+    "unknown": "read less than expected, unexplained",
+    "hidden": "hold context at the provider",
+    "failed": "failed",
+}
+_STYLES: dict[str, Style] = {"lost": "warn", "unused": "warn", "kept": "good"}
 
 
 def cache_lines(answer: Cache) -> list[Line]:
-    """Each way in which the prefix broke, what stayed stable, and what the provider reports."""
-    if not answer.pairs:
-        return [Line("fewer than two calls of one agent: nothing to compare", "dim")]
-    return [*_verdict(answer), *_sums(answer)]
+    """The verdict on a turn or on all turns, its causes, and where the prefix moved by position."""
+    if answer.verdict is not None:
+        return [*_verdict(answer.verdict), *_prefix(answer)]
+    assert answer.verdicts is not None
+    return [
+        *_summary(answer.verdicts),
+        *(line for one in answer.sessions for line in _session(one)),
+        *(line for group in answer.verdicts.causes for line in _cause(group)),
+        *_prefix(answer),
+    ]
 
 
-def _verdict(answer: Cache) -> Iterator[Line]:
-    if not answer.groups:
-        scope = "" if answer.turn is None else f" at turn {answer.turn}"
-        pairs = f"{answer.pairs} pairs of turns"
-        yield Line(f"the prefix is stable{scope}: no break in {pairs}", "good")
-    for group in answer.groups:
-        yield from _group(group)
-        yield Line("")
+def _summary(verdicts: RunCache) -> Iterator[Line]:
+    states = [row.state for row in verdicts.turns]
+    rules = ", ".join(verdicts.providers)
+    yield Line(f"── {len(states)} turns by the rules of {rules} (read {verdicts.rules_read}) ──")
+    for state, words in STATES.items():
+        if state in states:
+            yield Line(f"{states.count(state):>6} {words}", _STYLES.get(state, "plain"))
+    if verdicts.compared:
+        agreed = f"{verdicts.agreed} of {verdicts.compared}"
+        yield Line(f"prediction and report agree at {agreed} turns")
+    if not verdicts.reported:
+        yield Line("the provider reports nothing of its cache", "dim")
+        return
+    yield Line("")
+    yield Line(f"{'turns':>12}  {'predicted':>10} {'read':>10} {'written':>10}  cache", "dim")
+    stretches = [list(mine) for _, mine in groupby(verdicts.turns, _kind)]
+    for mine in stretches[:MOST_STRETCHES]:
+        yield _stretch(mine)
+    if len(stretches) > MOST_STRETCHES:
+        yield Line(f"{'…':>12}  {len(stretches) - MOST_STRETCHES} more", "dim")
+    yield Line("")
 
 
-def _group(group: BreakRows) -> Iterator[Line]:
+def _kind(row: TurnCache) -> tuple[object, ...]:
+    return row.state, row.cause, row.agreement
+
+
+def _stretch(rows: list[TurnCache]) -> Line:
+    first, last = rows[0].turn, rows[-1].turn
+    turns = f"{first}" if first == last else f"{first}-{last}"
+    columns = (
+        [row.predicted for row in rows],
+        [row.read for row in rows],
+        [row.written for row in rows],
+    )
+    sums = [
+        f"{sum(known):,}" if (known := [one for one in column if one is not None]) else "-"
+        for column in columns
+    ]
+    state = rows[0].cause or rows[0].state
+    text = f"{turns:>12}  {sums[0]:>10} {sums[1]:>10} {sums[2]:>10}  {state}"
+    return Line(text, _STYLES.get(rows[0].state, "plain"))
+
+
+def _cause(group: CauseRows) -> Iterator[Line]:
     first = group.first
     agent = f"[agent:{name(first.agent)}] " if first.agent else ""
-    often = (
-        f"on every turn ({group.count}/{group.pairs} pairs)"
-        if group.count == group.pairs
-        else f"on {group.count}/{group.pairs} turn pairs"
-    )
-    place = f"[{name(first.label)}·{first.block.kind}] {first.culprit} at position {first.position}"
-    yield Line(f"⚠ {agent}{place} breaks the prefix {often}", "warn")
     turns = ", ".join(str(turn) for turn in group.turns[:12])
-    more = ", …" if len(group.turns) > 12 else ""
-    yield Line(f"  {_detail(first)}")
-    yield Line(f"  turns {turns}{more} · ctxdiff-mcp block {block_name(first.block)}", "dim")
+    more = f", … ({len(group.turns)})" if len(group.turns) > 12 else ""
+    yield Line(f"⚠ {agent}{_named(first)} · turns {turns}{more}", "warn")
+    if group.lost_tokens:
+        exact = approx(exact=group.lost_is_billed)
+        yield Line(f"  paid again: {group.lost_tokens:,} tokens{exact}")
+    yield from _evidence(first)
+    yield Line(f"  ctxdiff-mcp cache --turn {first.turn}", "dim")
+    yield Line("")
 
 
-def _detail(row: BreakRow) -> str:
-    if row.moved_from is not None:
-        return f"moved from position {row.moved_from} to {row.moved_to}"
-    if row.first_diff_char is not None:
-        kind = " (a small part of a longer text)" if row.is_dynamic else ""
-        return f"first difference at character {row.first_diff_char}{kind}"
-    return f"{row.stable_blocks} blocks, {row.stable_tokens} tok before it are stable"
+def _verdict(one: VerdictRow) -> Iterator[Line]:
+    who = f" · {name(one.agent)}" if one.agent else ""
+    words = _named(one) if one.code else STATES[one.state]
+    head = f"── turn {one.turn}{who} · {words} · {one.certainty} ──"
+    yield Line(head, _STYLES.get(one.state, "plain"))
+    against = "" if one.against is None else f"measured against turn {one.against}, "
+    yield Line(f"{against}by the rules of {one.provider}", "dim")
+    figures = [
+        f"{what} {count:,}"
+        for what, count in (
+            ("could be read", one.could_be_read),
+            ("predicted", one.predicted),
+            ("read", one.read),
+            ("written", one.written),
+            ("prompt", one.prompt),
+        )
+        if count is not None
+    ]
+    if figures:
+        yield Line(f"tokens: {', '.join(figures)} · {one.agreement.replace('_', ' ')}")
+    if one.lost_tokens:
+        yield Line(f"paid again: {one.lost_tokens:,} tokens{approx(exact=one.lost_is_billed)}")
+    if one.vendor_reason is not None:
+        yield Line(f"the provider says: {one.vendor_reason}")
+    yield from _evidence(one)
+    if one.against is not None:
+        yield Line(f"  next: ctxdiff-mcp diff --turn {one.against} --turn {one.turn}", "dim")
+    yield Line("")
 
 
-def _sums(answer: Cache) -> Iterator[Line]:
+def _evidence(one: VerdictRow) -> Iterator[Line]:
+    parts = [f"at {one.path}"] if one.path else []
+    if one.first_difference is not None:
+        parts.append(f"first difference at character {one.first_difference}")
+    if one.names:
+        parts.append(", ".join(shown(text) for text in one.names))
+    parts += [f"{what}={count}" for what, count in one.counts]
+    if one.reusable:
+        parts.append(f"still reusable: {', '.join(one.reusable)}")
+    if parts:
+        yield Line(f"  {' · '.join(parts)}")
+    for text in one.excerpts:
+        yield Line(f"  {snippet(text, 100)}")
+    if one.why:
+        yield Line(f"  why: {one.why}")
+    if one.remedy:
+        yield Line(f"  remedy: {one.remedy}")
+
+
+def _session(one: SessionBreak) -> Iterator[Line]:
+    where = f" at {one.path}" if one.path else ""
+    yield Line(
+        f"⚠ sessions {name(one.earlier.name)} and {name(one.later.name)} begin alike and part "
+        f"in the {one.section}{where} ({one.cause})",
+        "warn",
+    )
+    if one.first_difference is not None:
+        yield Line(f"  first difference at character {one.first_difference}")
+    for text in one.excerpts:
+        yield Line(f"  {snippet(text, 100)}")
+    yield Line("")
+
+
+def _named(one: VerdictRow) -> str:
+    return f"{one.code} ({one.cause})" if one.cause else f"{one.code}"
+
+
+def _prefix(answer: Cache) -> Iterator[Line]:
+    """The prefix by position alone, and what the provider reports in all."""
     mark = approx(exact=answer.exact)
-    if answer.agents_analyzed is not None:
-        yield Line(f"agents: {answer.agents_analyzed}, each compared with its own turns", "dim")
-    yield Line(f"stable prefix (min): {answer.stable_prefix_tokens_min:,} tokens{mark}")
-    yield Line(f"re-billed: {answer.rebilled_tokens:,} tokens over {answer.pairs} pairs{mark}")
+    if answer.pairs:
+        broke = f"{len(answer.breaks)} breaks in {answer.pairs} pairs of turns"
+        stable = f"shortest stable start {answer.stable_prefix_tokens_min:,} tokens{mark}"
+        yield Line(f"prefix by position: {broke}, {stable}", "dim")
     use = answer.use
     if use.calls_with_usage:
         reported = f"({use.calls_with_usage}/{use.calls_total} calls reported usage)"
         amounts = f"{use.read_tokens:,} read, {use.write_tokens:,} written"
         yield Line(f"provider's cache: {amounts} of {use.prompt_tokens:,} prompt tokens {reported}")
-    if answer.fix_hint:
-        hint = "one changing value in an early system block: put it behind the stable blocks"
-        yield Line(f"hint: {hint}", "dim")

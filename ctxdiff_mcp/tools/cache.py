@@ -1,4 +1,4 @@
-"""ctxdiff_cache: where the reusable prefix stopped matching."""
+"""ctxdiff_cache: what the provider's cache did, and why."""
 
 from __future__ import annotations
 
@@ -6,36 +6,76 @@ from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, Values, limit, turn
-from ctxdiff_mcp.tools.lines import agent, call, handle, number, plural, ranges, tokens
+from ctxdiff_mcp.tools.cache_lines import (
+    cause_line,
+    offer_evidence,
+    session_line,
+    summary_lines,
+    verdict_lines,
+)
+from ctxdiff_mcp.tools.lines import agent, call, number, plural, ranges, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
 if TYPE_CHECKING:
     from ctxdiff_mcp.answers.cache import BreakRow, BreakRows, Cache
+    from ctxdiff_mcp.answers.cache_verdict import VerdictRow
 
 
 def answer(context: Context, values: Values) -> str:
-    """The verdict, what the provider reports, then the breaks in groups."""
+    """The verdict, what the provider reports, then the causes with the turns they hold for."""
     from ctxdiff_mcp.answers.cache import cache  # noqa: PLC0415  the server starts without it
 
+    # Blocks of redacted runs cannot be told alike.
     found = cache(
         context.source,
         values.word("run"),
         values.integer("turn"),
         agent=values.text("agent"),
         ask=context.ask,
+        across=not context.policy.hides_names,
     )
     context.check()
-    if context.policy.hides_names:
-        found = found.by_identity()
     env = context.envelope()
+    if context.policy.hides_names:
+        # Which block is at fault, and how, follows from the texts.
+        _positions(env, found.by_identity(), values)
+    elif found.verdict is not None:
+        _turn(env, found, found.verdict)
+    else:
+        _run(env, found, values)
+    return env.finish()
+
+
+def _turn(env: Envelope, found: Cache, one: VerdictRow) -> None:
+    for line in verdict_lines(env, one, _head(env, found)):
+        env.say(line)
+    offer_evidence(env, found, one)
+
+
+def _run(env: Envelope, found: Cache, values: Values) -> None:
+    assert found.verdicts is not None
+    for line in (*summary_lines(env, found.verdicts, _head(env, found)), *_reported(env, found)):
+        env.say(line)
+    for one in found.sessions:
+        session_line(env, one)
+    list_rows(
+        env,
+        found.verdicts.causes,
+        cursor=values.number("cursor"),
+        limit=values.number("limit"),
+        noun="causes",
+        show=lambda group, _: cause_line(env, found, group),
+        more=lambda at: _more(env, found, at),
+    )
+    if not found.verdicts.causes:
+        env.close(f"next: {call('ctxdiff_tokens', env, found.run)}")
+
+
+def _positions(env: Envelope, found: Cache, values: Values) -> None:
+    """Where the blocks of neighbouring turns part, without their words."""
     for line in [*_verdict(env, found), *_reported(env, found)]:
         env.say(line)
-
-    def more(at: int) -> str:
-        name = None if found.agent is None else env.name(found.agent)
-        return call("ctxdiff_cache", env, found.run, turn=found.turn, agent=name, cursor=at)
-
     list_rows(
         env,
         found.groups,
@@ -43,15 +83,23 @@ def answer(context: Context, values: Values) -> str:
         limit=values.number("limit"),
         noun="kinds of break",
         show=lambda group, _: env.offer(_group_line(env, found, group)),
-        more=more,
+        more=lambda at: _more(env, found, at),
     )
-    return env.finish()
+
+
+def _more(env: Envelope, found: Cache, at: int) -> str:
+    name = None if found.agent is None else env.name(found.agent)
+    return call("ctxdiff_cache", env, found.run, turn=found.turn, agent=name, cursor=at)
+
+
+def _head(env: Envelope, found: Cache) -> str:
+    who = "all agents" if found.agent is None else f"agent {env.name(found.agent)}"
+    where = "" if found.turn is None else f", turn {found.turn}"
+    return f"run {env.name(found.run.name)}, {who}{where}: "
 
 
 def _verdict(env: Envelope, found: Cache) -> list[str]:
-    who = "all agents" if found.agent is None else f"agent {env.name(found.agent)}"
-    where = "" if found.turn is None else f", turn {found.turn}"
-    head = f"run {env.name(found.run.name)}, {who}{where}: "
+    head = _head(env, found)
     if not found.pairs:
         return [f"{head}no agent has two turns, so no prefix can break"]
     if not found.breaks:
@@ -64,7 +112,7 @@ def _verdict(env: Envelope, found: Cache) -> list[str]:
                 f"{tokens(env, found.stable_prefix_tokens_min, found.exact)}"
             )
         ]
-    rows = [
+    return [
         (
             f"{head}prefix broke {plural(len(found.breaks), 'time')} in "
             f"{plural(found.pairs, 'pair')} of turns; "
@@ -72,12 +120,6 @@ def _verdict(env: Envelope, found: Cache) -> list[str]:
             f"shortest stable start {tokens(env, found.stable_prefix_tokens_min, found.exact)}"
         )
     ]
-    if found.fix_hint and not env.policy.hides_names:
-        rows.append(
-            "one changing value in an early system block explains every break: move it behind "
-            "the stable blocks"
-        )
-    return rows
 
 
 def _reported(env: Envelope, found: Cache) -> list[str]:
@@ -96,31 +138,16 @@ def _reported(env: Envelope, found: Cache) -> list[str]:
 
 def _group_line(env: Envelope, found: Cache, group: BreakRows) -> str:
     first = group.first
-    if env.policy.hides_names:
-        # Which block is at fault, and how, follows from the texts.
-        kind = "reordered" if first.culprit == "reordered" else "changed"
-        line = f"- {kind} at position {first.position}"
-    else:
-        line = f"- {first.culprit} at position {first.position}, label {env.name(first.label)}, "
-        line += f"{first.block.role} {first.block.kind} block {handle(env, first.block)}"
-        if first.before is not None:
-            line += f" (was {handle(env, first.before)})"
-    line += f", agent {agent(env, first.agent)}"
+    kind = "reordered" if first.culprit == "reordered" else "changed"
+    line = f"- {kind} at position {first.position}, agent {agent(env, first.agent)}"
     line += f": {group.count} of {plural(group.pairs, 'pair')}, "
     line += f"turn{'s' if group.count > 1 else ''} {ranges(group.turns)}"
     line += f"; stable before it {plural(first.stable_blocks, 'block')}, "
     line += tokens(env, first.stable_tokens, found.exact)
     line += f"; next: {_next_call(env, found, first)}"
-    return line + _detail(env, first)
-
-
-def _detail(env: Envelope, first: BreakRow) -> str:
     if first.culprit == "reordered":
-        return f"; moved {first.moved_from} -> {first.moved_to}"
-    if first.first_diff_char is None or env.policy.hides_text:
-        return ""
-    dynamic = ", a small changing part" if first.is_dynamic else ""
-    return f"; first difference at character {first.first_diff_char:,}{dynamic}"
+        line += f"; moved {first.moved_from} -> {first.moved_to}"
+    return line
 
 
 def _next_call(env: Envelope, found: Cache, first: BreakRow) -> str:
@@ -129,19 +156,21 @@ def _next_call(env: Envelope, found: Cache, first: BreakRow) -> str:
 
 TOOL = Tool(
     name="ctxdiff_cache",
-    title="Show where prompt caching broke",
+    title="Show what the prompt cache did, and why",
     description=(
-        "Show where the prompt cache prefix broke: at which turn and position an agent's context "
-        "stopped starting like its turn before, and which block did it (modified, added, evicted, "
-        "reordered). Ask it when the cache hit rate is low or the cost is high. Breaks are grouped "
-        "by cause, most frequent first; each names the ctxdiff_diff call that shows it. Also gives "
-        "what the provider reported as read from and written to its cache."
+        "Show what the provider's prompt cache did and why: at which turns it was broken, expired "
+        "or unused, by the provider's own rules (render order, markers, minimum, life time) and "
+        "checked against reported cache reads. Names the cause (clock in the prompt, reordered "
+        "tools, lost marker, changed effort, ...), the place and first differing character, what "
+        "is still reusable, the tokens paid again, what helps. Ask it when the cache hit rate is "
+        "low or the cost is high. Without turn: the run, causes dearest first, and sessions of the "
+        "same file that begin alike and share nothing."
     ),
     arguments=(
         RUN,
-        turn("Only the break at this turn, a number from 0 up. Absent: all turns."),
+        turn("Only this turn, a number from 0 up. Absent: all turns."),
         AGENT,
-        limit(15, 100, "kinds of break"),
+        limit(15, 100, "causes"),
         CURSOR,
     ),
     answer=answer,

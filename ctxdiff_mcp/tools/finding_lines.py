@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from ctxdiff_mcp.answers.findings import FindingRow
 
 TOKEN_COUNTS = frozenset(
-    {"growth", "usual", "tokens", "stable_tokens", "rebilled_tokens", "output_tokens"}
+    (
+        *("growth", "usual", "tokens", "stable_tokens", "rebilled_tokens", "output_tokens"),
+        *("predicted_tokens", "read_tokens", "written_tokens", "resent_tokens", "shared_tokens"),
+        *("prefix_tokens", "could_have_been_read"),
+    )
 )
 """Counts of a finding's evidence that are tokens."""
 MOST_BLOCKS = {False: 3, True: 10}

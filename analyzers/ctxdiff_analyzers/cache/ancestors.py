@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ctxdiff_analyzers.cache.order import Rendered, parting, rendered
@@ -52,12 +52,13 @@ def ancestor(timeline: Timeline, turn: Turn, rules: Rules) -> Ancestor | None:
     """
     new = rendered(timeline, turn, rules)
     recent = _recent(timeline.of_agent(turn.agent).turns, turn)
-    if not recent:
+    newest = next(recent, None)
+    if newest is None:
         return None
-    first = _against(timeline, recent[0], new, rules)
-    if first.is_whole or _last_is_kept(recent[0], turn):
+    first = _against(timeline, newest, new, rules)
+    if first.is_whole or _last_is_kept(newest, turn):
         return first
-    found = [first, *(_against(timeline, earlier, new, rules) for earlier in recent[1:])]
+    found = [first, *(_against(timeline, earlier, new, rules) for earlier in recent)]
     longest = max(one.at[1] for one in found)
     best = [one for one in found if one.at[1] == longest]
     if len(best) == 1 or best[0].shares_talk:
@@ -75,15 +76,19 @@ def relatives(timeline: Timeline, turn: Turn, rules: Rules) -> list[Ancestor]:
     return [one for one in found if one.shares_head and len(one.new.head)]
 
 
-def _recent(turns: Sequence[Turn], turn: Turn, most: int = LOOK_BACK) -> list[Turn]:
-    """Successful calls before `turn`, newest first."""
-    at = bisect_left(turns, turn.seq, key=lambda one: one.seq)
-    found: list[Turn] = []
-    while at and len(found) < most:
+def _recent(turns: Sequence[Turn], turn: Turn, most: int = LOOK_BACK) -> Iterator[Turn]:
+    """Successful calls before `turn`, newest first, of the last few."""
+    at = bisect_left(turns, turn.seq, key=_seq)
+    found = 0
+    while at and found < most:
         at -= 1
         if turns[at].call.error is None and turns[at].inputs:
-            found.append(turns[at])
-    return found
+            found += 1
+            yield turns[at]
+
+
+def _seq(turn: Turn) -> int:
+    return turn.call.seq
 
 
 def _against(timeline: Timeline, earlier: Turn, new: Rendered, rules: Rules) -> Ancestor:

@@ -11,6 +11,26 @@ from ctxdiff_analyzers.content import part_type
 THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
 
 
+def taken_out(pair: Pair) -> Difference | None:
+    """What is at fault where blocks are gone and all that was said behind them still follows.
+
+    None for any other difference; costs a comparison at the speed of a copy.
+    """
+    i, j = pair.inputs
+    olds, news = pair.old.blocks, pair.new.blocks
+    if pair.i >= len(olds) or pair.j >= len(news) or pair.i < len(pair.old.head):
+        return None
+    start = news[pair.j]
+    if start not in olds[pair.i :] or olds[pair.i] in news[pair.j :]:
+        return None
+    behind = olds.index(start, pair.i)
+    if olds[behind:] != news[pair.j : pair.j + len(olds) - behind]:
+        return None
+    run = list(range(i, i + behind - pair.i))
+    cause = _cause_of_loss(pair, run, j, 0)
+    return pair.told("messages", cause, i, None, counts=(("dropped", len(run)),))
+
+
 def said_otherwise(pair: Pair) -> Difference:
     """What is at fault where two turns part behind their system text."""
     i, j = pair.inputs
@@ -93,13 +113,13 @@ def _cause_of_loss(pair: Pair, run: list[int], j: int, put: int) -> str:
     first = pair.head(pair.old, run[0])
     if first.kind == "image":
         return "image_removed"
-    text = pair.text(pair.old, run[0])
+    text = pair.text(pair.old, run[0]) if first.opens_json else ""
     if part_type(text) in THINKING or _is_thought(text):
         return "thinking_blocks_dropped"
-    is_new_text = j in pair.found.new and pair.head(pair.new, j).kind != "image"
-    if is_new_text and _merges(pair, run, pair.text(pair.new, j)):
-        return "messages_merged"
     if put:
+        is_new_text = j in pair.found.new and pair.head(pair.new, j).kind != "image"
+        if is_new_text and _merges(pair, run, pair.text(pair.new, j)):
+            return "messages_merged"
         return "history_compacted" if put < len(run) else "replay_differs_from_sent"
     start = len(pair.old.head)
     at_front = run[0] == start or (len(run) > 1 and run[0] == start + 1)

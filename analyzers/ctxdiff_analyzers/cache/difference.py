@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxdiff_analyzers.cache.conversation import said_otherwise
+from ctxdiff_analyzers.cache.conversation import said_otherwise, taken_out
 from ctxdiff_analyzers.cache.order import Rendered
 from ctxdiff_analyzers.cache.pair import Difference, Pair
 from ctxdiff_analyzers.cache.places import (
@@ -14,7 +14,6 @@ from ctxdiff_analyzers.cache.places import (
     wire_body,
 )
 from ctxdiff_analyzers.edits import FORM_ONLY
-from ctxdiff_analyzers.matching import matching
 from ctxdiff_analyzers.paths import dotted
 from ctxdiff_analyzers.schemas import names_in
 from ctxdiff_analyzers.system_edits import system_cause
@@ -28,8 +27,10 @@ def difference(timeline: Timeline, old: Rendered, new: Rendered, at: tuple[int, 
     """What is at fault where two turns part at `at`, a place that both of them have."""
     i, j = at
     section = min((old.section(i), new.section(j)), key=old.order.index)
-    pair = Pair(timeline, old, new, i, j, matching(old.turn, new.turn, timeline))
-    return {"tools": _tools, "system": _system, "messages": said_otherwise}[section](pair)
+    pair = Pair(timeline, old, new, i, j)
+    if section == "messages":
+        return taken_out(pair) or said_otherwise(pair)
+    return _tools(pair) if section == "tools" else _system(pair)
 
 
 def place_of_difference(

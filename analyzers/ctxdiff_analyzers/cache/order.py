@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxdiff_analyzers.align import common_start
@@ -13,6 +12,8 @@ from ctxdiff_analyzers.timeline import Timeline, Turn
 
 PROMPT_ROLES = frozenset(("system", "developer"))
 _CHUNK = 64
+_KEPT = 32
+"""Turns whose order is remembered: each is asked for as the newer and as the older one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Rendered:
     """A turn as a provider reads it."""
 
     turn: Turn
-    blocks: Sequence[int]
+    blocks: list[int]
     """Indices into `Timeline.blocks`."""
     head: tuple[int, ...]
     """Of each block before the conversation its index in `turn.inputs`; behind them the order is
@@ -54,6 +55,17 @@ class Rendered:
 
 def rendered(timeline: Timeline, turn: Turn, rules: Rules) -> Rendered:
     """The turn in the provider's order. Costs what stands before the conversation."""
+    kept: dict[tuple[int, str], Rendered] = timeline.known("cache views", dict)
+    key = id(turn), rules.name
+    found = kept.get(key)
+    if found is None or found.turn is not turn:
+        if len(kept) >= _KEPT:
+            kept.clear()
+        found = kept[key] = _rendered(timeline, turn, rules)
+    return found
+
+
+def _rendered(timeline: Timeline, turn: Turn, rules: Rules) -> Rendered:
     kinds: dict[Section, list[int]] = {"tools": [], "system": []}
     for at, block in enumerate(turn.inputs):
         head = timeline.blocks[block]
@@ -64,9 +76,9 @@ def rendered(timeline: Timeline, turn: Turn, rules: Rules) -> Rendered:
         else:
             break
     order = [at for section in rules.order[:2] for at in kinds[section]]
-    blocks = turn.inputs
+    blocks = list(turn.inputs)
     if order != sorted(order):
-        blocks = [*(turn.inputs[at] for at in order), *turn.inputs[len(order) :]]
+        blocks[: len(order)] = [blocks[at] for at in order]
     return Rendered(turn, blocks, tuple(order), len(kinds["tools"]), rules.order)
 
 
@@ -76,7 +88,7 @@ def parting(timeline: Timeline, old: Rendered, new: Rendered) -> tuple[int, int]
     Markers are no content, and a text is the same whether it stands alone or as a list's only
     part. Costs what is equal at the speed of a copy, and a look at the texts around a marker.
     """
-    olds, news = _plain(old.blocks), _plain(new.blocks)
+    olds, news = old.blocks, new.blocks
     i = j = 0
     while True:
         same = _equal_run(olds, news, i, j)
@@ -104,10 +116,6 @@ def _equal_run(olds: list[int], news: list[int], i: int, j: int) -> int:
         olds[i + at : i + at + _CHUNK],
         news[j + at : j + at + _CHUNK],
     )
-
-
-def _plain(blocks: Sequence[int]) -> list[int]:
-    return blocks if isinstance(blocks, list) else list(blocks)
 
 
 def _same_but_for_a_marker(

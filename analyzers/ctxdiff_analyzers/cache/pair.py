@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from ctxdiff_capture.model import BlockHead
 
+from ctxdiff_analyzers.cache.lazy import lazy
 from ctxdiff_analyzers.cache.order import Rendered
 from ctxdiff_analyzers.cache.places import block_value, leaf_of
 from ctxdiff_analyzers.cache.rules import Section
 from ctxdiff_analyzers.edits import edit_cause
-from ctxdiff_analyzers.matching import Matching, is_marker
+from ctxdiff_analyzers.matching import Matching, is_marker, matching
 from ctxdiff_analyzers.schemas import names_in
 from ctxdiff_analyzers.timeline import Timeline
 
@@ -39,7 +40,7 @@ class Difference:
     """Tools concerned. Captured text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pair:
     """An older and a newer turn that part at `i` and `j`, places in the provider's order."""
 
@@ -48,8 +49,11 @@ class Pair:
     new: Rendered
     i: int
     j: int
-    found: Matching
-    """How their blocks correspond, by index into the turns' inputs."""
+
+    @lazy
+    def found(self) -> Matching:
+        """How their blocks correspond, by index into the turns' inputs."""
+        return matching(self.old.turn, self.new.turn, self.timeline)
 
     @property
     def inputs(self) -> tuple[int, int]:

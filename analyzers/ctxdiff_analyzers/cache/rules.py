@@ -16,7 +16,9 @@ Section: TypeAlias = Literal["tools", "system", "messages"]
 SECTIONS: tuple[Section, ...] = ("tools", "system", "messages")
 LIFE_KEYS = ("prompt_cache_retention",)
 """Parameters that state how long an entry lives, where no marker does."""
-HIDING_KEYS = ("previous_response_id", "conversation", "prompt", "cached_content", "container")
+HIDING_KEYS = frozenset(
+    ("previous_response_id", "conversation", "prompt", "cached_content", "container")
+)
 """Parameters with which a request refers to context that the provider holds."""
 _SURFACES = {
     "openai.chat": "openai",
@@ -105,6 +107,11 @@ def rules_of(call: CallHead, *, marked: bool = False) -> Rules:
     if name == "openai" and (marked or "claude" in model_of(call).lower()):
         name = "anthropic"
     return _rules(name, _life_of_model(model_of(call)) if name == "openai" else None)
+
+
+def rules_read() -> str:
+    """When the facts in the data file were read: `2026-10`."""
+    return str(_data()["read"])
 
 
 def model_of(call: CallHead) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from ctxdiff_analyzers.cache.ancestors import Ancestor, ancestor, relatives
+from ctxdiff_analyzers.cache.lazy import lazy
 from ctxdiff_analyzers.cache.ledger import Reported, cacheable, gap_s, reported
 from ctxdiff_analyzers.cache.markers import Marks, marks_of
 from ctxdiff_analyzers.cache.order import Rendered, rendered
@@ -18,6 +18,7 @@ from ctxdiff_analyzers.cache.rules import (
     model_of,
     rules_of,
 )
+from ctxdiff_analyzers.counts import token_counts
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
 BEHIND = 0.6
@@ -44,7 +45,7 @@ class Situation:
     closely: bool
     """Read markers and requests even where usage gives no reason to."""
 
-    @cached_property
+    @lazy
     def rules(self) -> Rules:
         """Of the provider that was called."""
         call = self.turn.call
@@ -54,60 +55,61 @@ class Situation:
             return rules_of(call, marked=marked)
         return plain
 
-    @cached_property
+    @lazy
     def minimum(self) -> Minimum | None:
         """The shortest prefix that the model's provider caches."""
         return minimum_of(model_of(self.turn.call) or (self.turn.call.response_model or ""))
 
-    @cached_property
+    @lazy
     def view(self) -> Rendered:
         """The turn in the provider's order."""
         return rendered(self.whole, self.turn, self.rules)
 
-    @cached_property
+    @lazy
     def before(self) -> Ancestor | None:
         """The turn that this one goes on from."""
         return ancestor(self.whole, self.turn, self.rules)
 
-    @cached_property
+    @lazy
     def relatives(self) -> list[Ancestor]:
         """Recent calls of any agent with the same tools and system text."""
         return relatives(self.whole, self.turn, self.rules)
 
-    @cached_property
+    @lazy
     def told(self) -> Reported:
         """What the provider reports of this turn."""
         return reported(self.turn, self.rules)
 
-    @cached_property
+    @lazy
     def could(self) -> int | None:
         """Tokens that the earlier turn left in the cache; None where usage does not tell."""
         if self.before is None:
             return None
         return cacheable(self.before.turn, self.rules, self.minimum)
 
-    @cached_property
+    @lazy
     def gap_s(self) -> float | None:
         """Seconds since the earlier turn started."""
         return None if self.before is None else gap_s(self.before.turn, self.turn)
 
-    @cached_property
+    @lazy
     def marks(self) -> Marks | None:
         """Markers of the turn; None where the record does not hold them."""
         return marks_of(self.whole, self.view)
 
-    @cached_property
+    @lazy
     def marks_before(self) -> Marks | None:
         """The earlier turn's markers, likewise."""
         return None if self.before is None else marks_of(self.whole, self.before.view)
 
-    @cached_property
+    @lazy
     def hides(self) -> bool:
         """True when the provider holds part of either context, so that no prefix is known."""
-        turns = [self.turn] if self.before is None else [self.turn, self.before.turn]
-        return any(turn.call.params.get(key) for turn in turns for key in HIDING_KEYS)
+        if _hides(self.turn):
+            return True
+        return self.before is not None and _hides(self.before.turn)
 
-    @cached_property
+    @lazy
     def horizon(self) -> int:
         """Blocks of the earlier turn that were cached at most: up to its last marker."""
         assert self.before is not None
@@ -158,8 +160,8 @@ class Situation:
 
     def tokens(self, view: Rendered, start: int, end: int) -> int:
         """Counted tokens of the blocks from `start` to `end`, as the record holds them."""
-        heads = self.whole.blocks
-        return sum(heads[block].token_count for block in view.blocks[start:end])
+        counts = token_counts(self.whole)
+        return sum(map(counts.__getitem__, view.blocks[start:end]))
 
     def billed(self, view: Rendered, end: int) -> int:
         """Tokens of the first `end` blocks, in the provider's count as far as usage tells it."""
@@ -173,3 +175,8 @@ class Situation:
     def first_of_agent(self, turns: Sequence[Turn]) -> bool:
         """True when this is the agent's first turn."""
         return bool(turns) and turns[0].seq == self.turn.seq
+
+
+def _hides(turn: Turn) -> bool:
+    params = turn.call.params
+    return not HIDING_KEYS.isdisjoint(params) and any(params.get(key) for key in HIDING_KEYS)

@@ -30,10 +30,11 @@ from ctxdiff_analyzers.cache.unused import (
 from ctxdiff_analyzers.findings import Certainty
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
-State: TypeAlias = Literal["first", "kept", "lost", "unused", "failed", "hidden", "unknown"]
-"""`first`: nothing to read yet. `kept`: what could be read was, or nothing speaks against it.
-`lost`: it was broken or has expired. `unused`: paid in full. `hidden`: the provider holds part of
-the context. `unknown`: read less than expected, unexplained."""
+State: TypeAlias = Literal["nothing", "kept", "lost", "unused", "failed", "hidden", "unknown"]
+"""`nothing`: an agent's first turn, or nothing was cached before. `kept`: what could be read was,
+or nothing speaks against it. `lost`: it was broken or has expired. `unused`: paid in full.
+`hidden`: the provider holds part of the context. `unknown`: less was read than expected, and
+nothing explains it."""
 Agreement: TypeAlias = Literal["agrees", "reads_more", "reads_less", "not_reported"]
 NEAR = 0.15
 """Part by which what was read may differ from a prediction that rests on estimates."""
@@ -104,31 +105,36 @@ JUDGES: tuple[Judge, ...] = (
 FIRST_TURN: tuple[Judge, ...] = (too_many_markers, too_short, too_early)
 
 
-def cache_verdict(timeline: Timeline, turn: Turn, *, closely: bool = True) -> Verdict:
+def cache_verdict(timeline: Timeline, turn: Turn) -> Verdict:
     """What the provider's cache made of a turn.
 
     Args:
         timeline: the whole session, all agents: they share one cache.
         turn: one of its turns.
-        closely: also where usage gives no reason to, read markers and compare requests byte for
-            byte. Without it a run of thousands of turns is judged by what its turns say at once.
     """
-    case = Situation(timeline, turn, closely)
-    if turn.call.error is not None:
+    case = Situation(timeline, turn, closely=True)
+    return _verdict(case, *judged(case))
+
+
+def judged(case: Situation) -> tuple[State, Suspect | None]:
+    """What became of the cache, and what explains it."""
+    if case.turn.call.error is not None:
         found = too_many_markers(case)
-        return _verdict(case, "failed" if found is None else "unused", found)
+        return "failed" if found is None else "unused", found
     if case.hides:
-        return _verdict(case, "hidden", None)
+        return "hidden", None
     if case.before is None:
         found = _first_of(case, FIRST_TURN)
-        return _verdict(case, "first" if found is None else "unused", found)
+        return "nothing" if found is None else "unused", found
     if _is_well(case):
         found = tail(case)
-        return _verdict(case, "kept" if found is None else "unused", found)
+        return "kept" if found is None else "unused", found
     found = _first_of(case, JUDGES)
     if found is None:
-        return _verdict(case, "unknown" if _is_missed(case) else "kept", None)
-    return _verdict(case, "unused" if found.code == "cache_unused" else "lost", found)
+        if case.could == 0 and not case.told.read:
+            return "nothing", None
+        return "unknown" if _is_missed(case) else "kept", None
+    return "unused" if found.code == "cache_unused" else "lost", found
 
 
 def _is_well(case: Situation) -> bool:
@@ -160,7 +166,7 @@ def _verdict(case: Situation, state: State, found: Suspect | None) -> Verdict:
     if place is None and at is not None and case.before is not None:
         place = place_of_difference(case.whole, case.before.view, case.before.new, at)
     expected = predicted(case, found)
-    lost, billed = _lost(case, found, expected)
+    lost, billed = lost_tokens(case, found, expected)
     before = case.before
     return Verdict(
         turn=case.turn.seq,
@@ -173,7 +179,7 @@ def _verdict(case: Situation, state: State, found: Suspect | None) -> Verdict:
         reported=case.told,
         could_be_read=case.could,
         predicted=expected,
-        agreement=_agreement(case, expected),
+        agreement=agreement(case, expected),
         lost_tokens=lost,
         lost_is_billed=billed,
         section=None if found is None else found.section,
@@ -188,11 +194,13 @@ def _verdict(case: Situation, state: State, found: Suspect | None) -> Verdict:
         excerpts=_excerpts(found, place),
         counts=() if found is None else found.counts,
         since=None if found is None else found.since,
-        vendor=vendor_reason(case) if case.closely and found is not None else None,
+        vendor=None if found is None else vendor_reason(case),
     )
 
 
-def _lost(case: Situation, found: Suspect | None, expected: int | None) -> tuple[int | None, bool]:
+def lost_tokens(
+    case: Situation, found: Suspect | None, expected: int | None
+) -> tuple[int | None, bool]:
     """Tokens paid in full that stood in a cache or could have, and whether usage alone says so."""
     if found is None or case.before is None:
         return None, False
@@ -208,7 +216,8 @@ def _lost(case: Situation, found: Suspect | None, expected: int | None) -> tuple
     return case.billed(case.view, case.before.at[1]), False
 
 
-def _agreement(case: Situation, expected: int | None) -> Agreement:
+def agreement(case: Situation, expected: int | None) -> Agreement:
+    """Whether the provider reports what the rules predict."""
     read = case.told.read
     if read is None or expected is None:
         return "not_reported"
