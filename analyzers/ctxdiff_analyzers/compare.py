@@ -22,8 +22,6 @@ from ctxdiff_analyzers.timeline import Timeline, Turn
 
 ANSWERS: frozenset[Kind] = frozenset(("answer", "tool_call", "outcome"))
 """What the model did with what it was given; models seldom say the same twice."""
-TOLD = 200
-"""Differences that are kept; the rest is counted."""
 WORD = re.compile(r"\w+")
 GAP = 24
 """Turns between two that agree, up to which the others are paired by likeness."""
@@ -54,7 +52,7 @@ class Comparison:
     first_given: Difference | None
     """The earliest in what the model was given, where `first` is something that it answered."""
     differences: tuple[Difference, ...]
-    """In order of turns; the first `TOLD`."""
+    """In order of turns. After many of them the texts are not looked at, and sides are None."""
     counts: Mapping[Kind, int]
     """All of them."""
     volatile: int
@@ -96,7 +94,7 @@ def compare(old: Timeline, new: Timeline) -> Comparison:
         only_new,
         first,
         given,
-        tuple(found[:TOLD]),
+        tuple(found),
         Counter(one.kind for one in found),
         volatile,
     )

@@ -30,7 +30,7 @@ class Side:
     """What one run has where the other has something else."""
 
     excerpt: str
-    """Around the first difference. Captured text."""
+    """Of a block what stands around the first difference; a value whole. Captured text."""
     content_hash: str | None = None
     """None for what is no block: a parameter, a model."""
     position: int | None = None

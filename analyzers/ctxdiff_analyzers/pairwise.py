@@ -50,6 +50,8 @@ class Pairwise:
         self._met_new: set[int] = set()
         self._told_values: set[tuple[str, ...]] = set()
         self._controls: dict[int, dict[str, str]] = {}
+        self._lengths = (0, 0)
+        """Input blocks of the last two aligned turns."""
         self._count = 0
         self.volatile = 0
         """Blocks so far that differ in ids, dates or times only."""
@@ -70,6 +72,7 @@ class Pairwise:
             yield from self._inputs(old, new, right)
         self._met_old.update(old.inputs)
         self._met_new.update(right)
+        self._lengths = (len(old.inputs), len(right))
         yield from self._answers(old, new)
 
     def _alone(self, old: Turn | None, new: Turn | None) -> Iterator[Difference]:
@@ -253,24 +256,25 @@ class Pairwise:
         is_new = timeline is self._new
         # What follows the model's last word is this turn's input, whatever was said before.
         asked = _answered(timeline, turn)
-        for place in places:
-            number = self._translated[place[0]] if is_new else place[0]
-            is_known = number in met and (place[1] or 0) < asked
-            kind = self._class(timeline, turn, place, is_known=is_known)
-            found.setdefault(kind, []).append(place)
+        history = min(asked, self._lengths[is_new])
+        for block, at in places:
+            number = self._translated[block] if is_new else block
+            is_old = at is not None and ((number in met and at < asked) or at < history)
+            kind = self._class(timeline, turn, (block, at), is_old=is_old)
+            found.setdefault(kind, []).append((block, at))
         return found
 
-    def _class(self, timeline: Timeline, turn: Turn, place: _Place, *, is_known: bool) -> Kind:
+    def _class(self, timeline: Timeline, turn: Turn, place: _Place, *, is_old: bool) -> Kind:
         block, at = place
         head = timeline.blocks[block]
         if head.kind == "tool_schema":
             return "tools"
         if is_prompt(head):
             return "system"
-        if is_known or (head.role == "assistant" and timeline.has_outputs):
-            return "context"
-        if head.role == "assistant":
+        if head.role == "assistant" and not timeline.has_outputs:
             return self._said_kind(timeline, head)
+        if is_old or head.role == "assistant":
+            return "context"
         assert at is not None
         is_result = head.role == "tool" or label_of(timeline, turn, at) == TOOL_OUTPUT
         return "tool_result" if is_result else "user_input"
@@ -331,7 +335,8 @@ def _differ(
 
 
 def _value(text: str | None) -> Side | None:
-    return None if text is None else Side(text[: BEFORE + AFTER])
+    # Whole: a credential that is cut through could not be told from other text.
+    return None if text is None else Side(text)
 
 
 def _name(kind: Kind, text: str | None) -> str | None:

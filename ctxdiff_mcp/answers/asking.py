@@ -25,6 +25,7 @@ Problem: TypeAlias = Literal[
     "unknown_stage",
     "stages_of_two_turns",
     "empty_run",
+    "nothing_to_compare",
     "not_in_redact_mode",
 ]
 
@@ -46,6 +47,10 @@ _WORDS: dict[Problem, tuple[str, str]] = {
         "give one turn as `turn_a` and `turn_b`, and no `run_b`",
     ),
     "empty_run": ("the run has no turns", "use another run"),
+    "nothing_to_compare": (
+        "a comparison has two sides",
+        "give two turns, another run, or two agents of one run",
+    ),
     "not_in_redact_mode": ("this is off in redact mode", "start the server without --redact"),
 }
 

@@ -1,20 +1,26 @@
-"""`ctxdiff-mcp diff`: what changed between two turns, sessions or agents."""
+"""`ctxdiff-mcp diff`: what changed between two turns; where two runs or agents part."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ctxdiff_capture.errors import SelectionError
+from ctxdiff_capture.store.config import SUFFIX
 
+from ctxdiff_mcp.answers.compare import compare_opened
 from ctxdiff_mcp.answers.diff import Change, Diff, diff
+from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.select import find_agent, find_run, find_scope, find_turn
+from ctxdiff_mcp.cli.compare import compare_json
 from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import Selected, add_common, selected
 from ctxdiff_mcp.cli.shapes import block_json, run_json
+from ctxdiff_mcp.text.compare import compare_lines
 from ctxdiff_mcp.text.diff import diff_lines
 
 _SIDE = re.compile(r"(.+):([0-9]+)", re.ASCII | re.DOTALL)
@@ -29,7 +35,13 @@ class Side:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Two turns; two of `--session` or of `--agent` compare across."""
+    """Two turns; two runs or agents compare across, whole where no turn is given."""
+    parser.add_argument(
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        help="two runs: each a session's id, a trace file, or FILE#ID",
+    )
     add_common(parser)
     more: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument("--turn", type=whole_number, metavar="N", help="twice: old and new", **more)
@@ -49,6 +61,15 @@ def run(args: argparse.Namespace) -> int:
         raise SelectionError(
             "two sessions and two agents", remedy="give two of one and at most one of the other"
         )
+    if args.runs:
+        return _runs(args)
+    if not args.turn and all(side(one).turn is None for one in (*args.session, *args.agent)):
+        if len(args.session) == 2:
+            old, new = (_opened(args, one) for one in args.session)
+            return _compared(args, old, new)
+        if len(args.agent) == 2:
+            opened = _opened(args, next(iter(args.session), None))
+            return _compared(args, opened, opened)
     if len(args.session) == 2:
         answer = _across_sessions(args)
     elif len(args.agent) == 2:
@@ -60,6 +81,46 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_lines(diff_lines(answer))
     return 0
+
+
+def _runs(args: argparse.Namespace) -> int:
+    """Two runs, whole, from one file or two."""
+    if len(args.runs) != 2 or args.session or args.turn:
+        raise SelectionError(
+            "two RUNs and nothing of --session and --turn",
+            remedy="write `diff RUN_A RUN_B`; for two turns use --session ID:N twice",
+        )
+    old, new = (_named(args, one) for one in args.runs)
+    return _compared(args, old, new)
+
+
+def _compared(args: argparse.Namespace, old: OpenRun, new: OpenRun) -> int:
+    agents = [*args.agent, None, None][:2]
+    answer = compare_opened(old, new, agent=agents[0], agent_b=agents[1])
+    if args.json:
+        write_json(compare_json(answer))
+    else:
+        write_lines(compare_lines(answer))
+    return 0
+
+
+def _named(args: argparse.Namespace, run: str) -> OpenRun:
+    """The run of a session's id, of a file that holds one, or of `FILE#ID`."""
+    file, mark, session = run.rpartition("#")
+    if not mark or not Path(file).expanduser().is_file():
+        file, session = (run, "") if _is_file(run) else ("", run)
+    if not file:
+        return _opened(args, session)
+    return _opened(argparse.Namespace(**{**vars(args), "project": file}), session or None)
+
+
+def _is_file(run: str) -> bool:
+    return run.endswith(SUFFIX) or Path(run).expanduser().is_file()
+
+
+def _opened(args: argparse.Namespace, session: str | None) -> OpenRun:
+    chosen = selected(args, session)
+    return find_run(chosen.source, chosen.run)
 
 
 def side(value: str) -> Side:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
-from ctxdiff_mcp.tools.arguments import CURSOR, RUN, Text, Values, limit, turn
+from ctxdiff_mcp.tools.arguments import CURSOR, RUN, BadArguments, Text, Values, limit, turn
+from ctxdiff_mcp.tools.compare import compare_answer
 from ctxdiff_mcp.tools.lines import agent, block_piece, call, handle, number, tokens
 from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.stages import stages_answer
@@ -21,7 +22,16 @@ _EDITS = {"equal": "kept", "delete": "removed", "insert": "added"}
 
 def answer(context: Context, values: Values) -> str:
     """The difference of two turns: sums, then every change that is one."""
-    if (stage := values.text("stage")) is not None:
+    stage = values.text("stage")
+    turns = values.integer("turn_a"), values.integer("turn_b")
+    if turns == (None, None) and stage is None:
+        return compare_answer(context, values)
+    for name, given in zip(("turn_a", "turn_b"), turns, strict=True):
+        if given is None:
+            raise BadArguments([f"`{name}` is missing: give both turns, or none for whole runs"])
+    if values.text("agent_b") is not None:
+        raise BadArguments(["`agent_b` is for whole runs: leave `turn_a` and `turn_b` out"])
+    if stage is not None:
         return stages_answer(context, values, stage)
     from ctxdiff_mcp.answers.diff import diff  # noqa: PLC0415  the server starts without it
 
@@ -168,17 +178,22 @@ TOOL = Tool(
         "Show what changed in an agent's context between two turns: which messages, tool results "
         "or schemas were added, evicted (dropped), modified or moved, with tokens and the edited "
         "text. Ask it when an answer went wrong at a turn and you want to see what the model no "
-        "longer saw. Turns of one agent are compared best; with run_b, turn_b is taken from "
-        "another run, to compare a good run with a bad one. With stage it tells what the agent's "
-        "own optimiser, trimmer or compactor removed before one turn was sent, and its planner's "
-        "decisions. ctxdiff_block shows a block whole."
+        "longer saw. Without turns it compares a good run with a bad one (run_b) or two agents "
+        "(agent_b) turn by turn and names where they first part: model, parameters, system, "
+        "tools, input, tool result or answer. With stage it tells what the agent's own optimiser, "
+        "trimmer or compactor removed before one turn was sent, and its planner's decisions. "
+        "ctxdiff_block shows a block whole."
     ),
     arguments=(
         RUN,
-        turn("The turn to start from, a number from 0 up.", required=True, name="turn_a"),
-        turn("The turn to compare with it, a number from 0 up.", required=True, name="turn_b"),
+        turn(
+            "The turn to start from, a number from 0 up. Absent with turn_b: whole runs.",
+            name="turn_a",
+        ),
+        turn("The turn to compare with it, a number from 0 up.", name="turn_b"),
         Text("agent", "Both turns must be this agent's: its name or handle. Absent: any agent."),
-        Text("run_b", "Take turn_b from this run. Absent: the same run."),
+        Text("run_b", "The second run; turn_b is taken from it. Absent: the same run."),
+        Text("agent_b", "Without turns: compare `agent` with this one. Absent: with itself."),
         Text(
             "stage",
             "What the program held before the turn was sent, against what was sent: `all`, or the "

@@ -36,6 +36,7 @@ _NEXT: dict[Problem, str] = {
     "unknown_position": "the same call with one of these positions",
     "unknown_stage": "the same call with one of these",
     "stages_of_two_turns": "the same call with `turn_a` as `turn_b` is",
+    "nothing_to_compare": "the same call with two turns, with `run_b`, or with `agent_b`",
     "not_in_redact_mode": 'ctxdiff_explain(run="latest")',
 }
 _STORE: tuple[tuple[type[StoreError], str, str], ...] = (

@@ -22,6 +22,9 @@ from ctxdiff_mcp.tools.tool import Context
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_runs", {}),
     ("ctxdiff_tokens", {"run": "demo"}),
+    *[("ctxdiff_tokens", {"run": "demo", "by": by}) for by in ("call", "agent", "step", "model")],
+    ("ctxdiff_diff", {"run": "demo", "run_b": "other"}),
+    ("ctxdiff_diff", {"run": "demo", "run_b": "other", "response_format": "detailed"}),
     ("ctxdiff_cache", {"run": "demo"}),
     ("ctxdiff_diff", {"run": "demo", "turn_a": 1, "turn_b": 2}),
     ("ctxdiff_diff", {"run": "demo", "turn_a": 1, "turn_b": 3, "response_format": "detailed"}),
@@ -93,6 +96,13 @@ def test_no_answer_shows_six_characters_of_a_credential_wherever_it_stands(
         ),
         turn([system, note], [], finish="content_filter" + old, params={"stop": old}, **common),
         project=new,
+    )
+    new_trace(
+        turn([system, block(new, "system", "system"), block("q"), block(new + "?")], **common),
+        turn([system, block(old, "system", "system"), note], finish=new, **common),
+        turn([block(new, "tool", "tool_output")], params={"stop": [old], "user": new}, **common),
+        name="other",
+        session_id="07" * 16,
     )
     source = Source(tmp_path / "runs")
     context = Context(source, Policy(hard_cap=20_000))

@@ -23,7 +23,10 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_explain", {"run": "no such run"}),
     ("ctxdiff_diff", {"run": "latest", "turn_a": 1, "turn_b": 3}),
     ("ctxdiff_diff", {"run": "latest", "turn_a": 2, "turn_b": 1}),
+    ("ctxdiff_diff", {"run": "demo", "run_b": "other"}),
+    ("ctxdiff_diff", {"run": "demo", "run_b": "other", "cursor": 1}),
     ("ctxdiff_tokens", {"run": "latest"}),
+    *[("ctxdiff_tokens", {"run": "latest", "by": by}) for by in ("call", "agent", "step", "model")],
     ("ctxdiff_cache", {"run": "latest"}),
     ("ctxdiff_block", {"run": "latest", "turn": 3}),
     ("ctxdiff_block", {"run": "latest", "turn": 1, "position": 1}),
@@ -55,6 +58,13 @@ def poisoned(new_trace: Callable[..., Path], block: Any, turn: Any) -> Callable[
                 **common,
             ),
             project=text,
+        )
+        params = {"stop": text, safe: [text]}
+        new_trace(
+            turn([block(text + " or so", "user", text)], [block(text + ".")], params=params),
+            turn([asked, tool]),
+            name="other",
+            session_id="07" * 16,
         )
         return Source(path.parent)
 

@@ -31,6 +31,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_diff", {"run": "r1", "turn_a": 3, "turn_b": 1}),
     ("ctxdiff_tokens", {"run": "r1"}),
     ("ctxdiff_tokens", {"run": "r1", "turn": 3}),
+    *[("ctxdiff_tokens", {"run": "r1", "by": by}) for by in ("call", "agent", "step", "model")],
+    ("ctxdiff_diff", {"run": "r1", "agent": "a1", "agent_b": "a2"}),
     ("ctxdiff_cache", {"run": "r1"}),
     ("ctxdiff_block", {"run": "r1", "turn": 2}),
     ("ctxdiff_block", {"run": "r1", "content_hash": "b2"}),

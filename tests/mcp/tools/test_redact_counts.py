@@ -22,6 +22,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_runs", {}),
     ("ctxdiff_tokens", {"run": "r1"}),
     ("ctxdiff_tokens", {"run": "r1", "turn": 2, "context_window": 9_000}),
+    *[("ctxdiff_tokens", {"run": "r1", "by": by}) for by in ("call", "agent", "step", "model")],
     ("ctxdiff_cache", {"run": "r1"}),
     ("ctxdiff_block", {"run": "r1", "turn": 3}),
     ("ctxdiff_block", {"run": "r1", "content_hash": "b2"}),
