@@ -20,6 +20,7 @@ WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
 WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
 ID_KEYS = ("tool_use_id", "toolUseId", "call_id", "tool_call_id", "id")
 MARKER_KEYS = ("cache_control", "cachePoint")
+THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
 UNSPOKEN = frozenset((*ID_KEYS, *MARKER_KEYS, "type", "status", "signature", "thought_signature"))
 """Members of a part that say nothing of the conversation."""
 
@@ -52,6 +53,12 @@ def part_type(text: str) -> str | None:
     part = next(iter(_parts(text)), {})
     found = part.get("type", "reasoning" if "reasoningContent" in part else None)
     return found if isinstance(found, str) else None
+
+
+def is_thought(text: str) -> bool:
+    """True for a part that is the model's reasoning, in the shape of any provider."""
+    part = next(iter(_parts(text)), {})
+    return part.get("thought") is True or part_type(text) in THINKING
 
 
 def part_id(text: str) -> str | None:

@@ -9,20 +9,10 @@ import pytest
 from tests.analyzers import cases
 
 REPORTED = cases.cases("B")
-NOT_YET = ("B21",)
-"""Cases that are not answered yet; each is removed by the change that answers it."""
-
-
-def params(reported: list[cases.Json]) -> list[object]:
-    marks = {True: [pytest.mark.xfail(reason="not answered yet")], False: []}
-    return [
-        pytest.param(case, id=case["id"], marks=marks[case["id"].startswith(NOT_YET)])
-        for case in reported
-    ]
 
 
 @pytest.mark.skipif(not REPORTED, reason=cases.ABSENT)
-@pytest.mark.parametrize("case", params(REPORTED))
+@pytest.mark.parametrize("case", REPORTED, ids=[case["id"] for case in REPORTED])
 def test_a_reported_case_is_answered_as_its_reporter_needed(
     case: cases.Json, tmp_path: Path
 ) -> None:

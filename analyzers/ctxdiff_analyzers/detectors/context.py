@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
 
 from ctxdiff_analyzers.align import in_order
+from ctxdiff_analyzers.cache.places import leaf_of
 from ctxdiff_analyzers.compaction import Compaction
-from ctxdiff_analyzers.content import part_type
+from ctxdiff_analyzers.content import is_thought
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.copies import copied_messages
 from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.detectors.pairs import broken_partners
+from ctxdiff_analyzers.detectors.replay import merged_messages
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.detectors.truncation import cut_pairs
 from ctxdiff_analyzers.evictions import Eviction, evictions
@@ -21,7 +24,6 @@ from ctxdiff_analyzers.findings import Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.paths import path_of
 
-THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
 LARGE_SHARE = 0.05
 """Part of the previous turn that makes a loss of untagged text more than a trifle."""
 EDITS_TOLD = 5
@@ -59,7 +61,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
     told = {event.content_hash for event in evictions(scene.mine).events}
     compacted = compaction_of(scene)
     # What a broken pair misses is told with the pair, what a summary carries with the summary.
-    elsewhere = broken_partners(scene) | _carried(compacted)
+    elsewhere = broken_partners(scene) | _carried(compacted) | _merged(scene)
     gone = [
         i
         for i in _gone(scene, compacted)
@@ -89,6 +91,10 @@ def losses(scene: Scene) -> Iterator[Finding]:
         gone_blocks,
         [by_hash[block.content_hash] for block in gone_blocks],
         cause=cause,
+        counts=(("blocks", len(gone)), ("dropped", len(gone)))
+        if cause == "history_front_trimmed"
+        else None,
+        path=path_of(scene.mine, scene.previous, min(gone)),
         certainty="measured" if kept else "inferred",
         why=None
         if kept
@@ -101,7 +107,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
 
 def edits(scene: Scene) -> Iterator[Finding]:
     """Messages of the previous turn that are there with other content."""
-    cut, compacted = cut_pairs(scene), compaction_of(scene)
+    cut, compacted, joined = cut_pairs(scene), compaction_of(scene), merged_messages(scene)
     replaced = frozenset(() if compacted is None else compacted.replaced)
     standing = frozenset(() if compacted is None else compacted.standing_in)
     said = (
@@ -111,13 +117,35 @@ def edits(scene: Scene) -> Iterator[Finding]:
         and (i, j) not in cut
         and i not in replaced
         and j not in standing
+        and j not in joined
     )
     for i, j in islice(said, EDITS_TOLD):
-        found = edit(scene.text(scene.old_block(i)), scene.text(scene.new_block(j)))
+        before, now, inner = _strings(scene, i, j)
+        found = edit(before, now)
         form_only = found.cause in FORM_ONLY
         severity: Severity = "low" if form_only else "medium"
         cause = found.cause if form_only else None
-        yield scene.edited("context_edited", severity, i, j, found=found, cause=cause)
+        place = path_of(scene.mine, scene.turn, j)
+        path = None if place is None else f"{place}{inner}"
+        yield scene.edited("context_edited", severity, i, j, found=found, cause=cause, path=path)
+
+
+def _strings(scene: Scene, i: int, j: int) -> tuple[str, str, str]:
+    """Old and new string that differ, and where in the new block they stand: `.text`.
+
+    The texts of the blocks where they differ in more than one string.
+    """
+    old, new = scene.old_block(i), scene.new_block(j)
+    before, now = scene.text(old), scene.text(new)
+    if new.kind != "content_part":
+        return before, now, ""
+    if not old.opens_json and not new.opens_json:
+        return before, now, ".text"
+    try:
+        leaf = leaf_of(json.loads(before), json.loads(now))
+    except (ValueError, RecursionError):
+        return before, now, ""
+    return (leaf.old, leaf.new, leaf.path) if leaf.is_text else (before, now, "")
 
 
 def moves(scene: Scene) -> Iterator[Finding]:
@@ -165,7 +193,14 @@ def insertions(scene: Scene) -> Iterator[Finding]:
     if inserted and not any(i < last_old for i in gone):
         blocks = [scene.new_block(j) for j in inserted]
         places = [scene.turn.positions[j] for j in inserted]
-        yield scene.about("context_edited", "low", blocks, places, cause="item_inserted_in_prefix")
+        yield scene.about(
+            "context_edited",
+            "low",
+            blocks,
+            places,
+            cause="item_inserted_in_prefix",
+            path=path_of(scene.mine, scene.turn, inserted[0]),
+        )
 
 
 def _not_seen_before(scene: Scene, new: list[int]) -> list[int]:
@@ -182,6 +217,10 @@ def _gone(scene: Scene, compacted: Compaction | None) -> list[int]:
     return sorted({*scene.matching.gone, *lost})
 
 
+def _merged(scene: Scene) -> frozenset[int]:
+    return frozenset(i for olds in merged_messages(scene).values() for i in olds)
+
+
 def _carried(compacted: Compaction | None) -> frozenset[int]:
     if compacted is None:
         return frozenset()
@@ -192,10 +231,7 @@ def _cause_of_loss(scene: Scene, gone: list[int], kept: list[int]) -> str:
     blocks = [scene.old_block(i) for i in gone]
     if all(block.kind == "image" for block in blocks):
         return "image_removed"
-    if all(
-        block.kind == "content_part" and part_type(scene.text(block)) in THINKING
-        for block in blocks[:50]
-    ):
+    if all(block.kind == "content_part" and is_thought(scene.text(block)) for block in blocks[:50]):
         return "thinking_blocks_dropped"
     if kept and max(gone) < min(kept):
         return "history_front_trimmed"

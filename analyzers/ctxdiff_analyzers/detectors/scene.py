@@ -110,7 +110,15 @@ class Scene:
         return self.finding(code, severity, **(told | fields))
 
     def edited(
-        self, code: Any, severity: Any, i: int, j: int, *, found: Edit, cause: str | None
+        self,
+        code: Any,
+        severity: Any,
+        i: int,
+        j: int,
+        *,
+        found: Edit,
+        cause: str | None,
+        path: str | None = None,
     ) -> Finding:
         """A `finding` about the old block at `i` that became the new one at `j`."""
         old, new = self.old_block(i), self.new_block(j)
@@ -124,7 +132,7 @@ class Scene:
                 positions=(self.turn.positions[j],),
                 first_difference=found.first_difference,
                 excerpts=(found.old, found.new),
-                path=path_of(self.mine, self.turn, j),
+                path=path or path_of(self.mine, self.turn, j),
             ),
             tokens=tokens,
             tokens_method=method,
