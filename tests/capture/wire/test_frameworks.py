@@ -36,7 +36,9 @@ httpx.post(url + "/chat/completions", json={"model": "m", "messages": []})
 import aiohttp
 async def ask():
     async with aiohttp.ClientSession() as session:
-        await session.post(url + "/chat/completions", json={"model": "m", "messages": []})
+        ask = {"model": "m", "messages": []}
+        async with session.post(url + "/chat/completions", json=ask) as response:
+            await response.read()
 asyncio.run(ask())
 """,
     "requests": """
@@ -85,13 +87,10 @@ graph.compile().invoke({"messages": [("user", "x")]})
 """,
     "pydantic_ai": """
 from pydantic_ai import Agent
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
-Agent(OpenAIChatModel("m", provider=OpenAIProvider(base_url=url, api_key="k"))).run_sync("x")
-provider = AnthropicProvider(base_url=root, api_key="k")
-Agent(AnthropicModel("claude-m", provider=provider)).run_sync("x")
+for kind in (OpenAIChatModel, OpenAIResponsesModel):
+    Agent(kind("m", provider=OpenAIProvider(base_url=url, api_key="k"))).run_sync("x")
 """,
     "agents": """
 from agents import Agent, AsyncOpenAI, OpenAIResponsesModel, Runner, set_tracing_disabled
