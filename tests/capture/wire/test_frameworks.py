@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ctxdiff_capture import read
-from ctxdiff_capture.recorder.startup import environment
+from ctxdiff_capture.recorder.startup import FOLDER, environment
 
 pytestmark = pytest.mark.slow
 
@@ -218,3 +218,29 @@ def test_every_call_of_a_framework_is_recorded_once(
     assert told == [(None, True, True)] * len(calls)
     assert all("Paris" in words for words in said), json.dumps(said)
     assert metadata == [{}] * len(calls)
+
+
+@pytest.mark.parametrize("before", ["", "import http.client", "import requests"])
+def test_what_is_imported_before_recording_begins_is_recorded_too(
+    provider: Any, tmp_path: Path, before: str
+) -> None:
+    path = tmp_path / "run.ctrace"
+    environ = environment({}, project="early", out=str(path), main_pid=None)
+    # As a `.pth` file imports it: before Python looks for the module that begins to record.
+    begin = f"import runpy; runpy.run_path({str(FOLDER / 'sitecustomize.py')!r})"
+    program = f"{before}\n{begin}\n{HEAD}{PROGRAMS['urllib.request']}"
+    environ |= {"PYTHONPATH": os.pathsep.join(sys.path), "URL": provider.url}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    reader = read(path)
+    (session,) = reader.sessions()
+    assert [call.seq for call in reader.load(session.id).calls] == [1, 2]
+    reader.close()

@@ -38,6 +38,13 @@ class _Starter:
         self._finding = False
         self._undo: Any = None
 
+    def look_back(self) -> None:
+        """See to what Python has imported before this, as `.pth` files make it do."""
+        if not self.LIBRARIES.isdisjoint(sys.modules):
+            self._begin()
+        elif self.PART_OF_PYTHON in sys.modules:
+            self._wait_for_a_request(sys.modules[self.PART_OF_PYTHON].HTTPConnection)
+
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The spec of such a library, found by the others; None for all else."""
         del path, target
@@ -145,6 +152,7 @@ def _say(text: str) -> None:
 if "CTXDIFF_RUN_PROJECT" in os.environ:
     _starter: Any = _Starter()
     sys.meta_path.insert(0, _starter)
+    _starter.look_back()
     if os.environ.get("CTXDIFF_RUN_PID") == str(os.getpid()):
         import atexit
 
