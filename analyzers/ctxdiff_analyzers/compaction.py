@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ctxdiff_analyzers.content import part_type, spoken
-from ctxdiff_analyzers.detectors.scene import is_conversation, is_prompt
 from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 from ctxdiff_analyzers.matching import Matching, is_marker, matching
+from ctxdiff_analyzers.roles import is_conversation, is_prompt
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
 LEAST_REPLACED = 3
