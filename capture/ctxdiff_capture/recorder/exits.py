@@ -6,7 +6,8 @@ import atexit
 import concurrent.futures.thread  # noqa: F401 - see below
 import os
 import sys
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 # The module above is needed by tiktoken, which the writer's thread imports when it must count. It
 # refuses to be imported once the main thread has ended, and a short program ends before that.
@@ -30,7 +31,8 @@ class Recording(Protocol):
 
 # Held until they are closed: a program that drops its tracer still wants what is queued.
 _open: dict[Recording, None] = {}
-_children_told: list[int] = []
+_told: list[int] = []
+"""The process whose `multiprocessing` has been told, once there is one."""
 
 
 def remember(recording: Recording) -> None:
@@ -46,17 +48,42 @@ def forget(recording: Recording) -> None:
 
 def _tell_multiprocessing() -> None:
     """Children of `multiprocessing` end without `atexit`, but run their own finalizers."""
-    pid = os.getpid()
     process = sys.modules.get("multiprocessing.process")
     util = sys.modules.get("multiprocessing.util")
-    if process and util and process.parent_process() is not None and pid not in _children_told:
-        _children_told[:] = [pid]
-        util.Finalize(None, _close_all, exitpriority=0)
+    if process is None or util is None or _told == [os.getpid()]:
+        return
+    _told[:] = [os.getpid()]
+    # A child that imports its program before it is a child forgets the finalizers of that time.
+    util.register_after_fork(_close_all, lambda _: _close_at_end_of_child(util))
+    if process.parent_process() is not None:
+        _close_at_end_of_child(util)
+
+
+def _close_at_end_of_child(util: Any) -> None:
+    util.Finalize(None, _close_all, exitpriority=0)
 
 
 def _close_all() -> None:
     for recording in list(_open):
         recording.close()
+    if _was_interrupted():
+        # Python forgets that an interrupt ends it, and with what status, when a text of code is
+        # run meanwhile, as some libraries do when they are imported. This reminds it.
+        with suppress(KeyboardInterrupt):
+            exec("raise KeyboardInterrupt")  # noqa: S102 - a text of ours
+
+
+def _was_interrupted() -> bool:
+    """Whether the main script ended by an interrupt."""
+    error = getattr(sys, "last_value", None)
+    frame = error.__traceback__ and error.__traceback__.tb_frame if error is not None else None
+    return (
+        isinstance(error, KeyboardInterrupt)
+        and frame is not None
+        and frame.f_globals.get("__name__") in ("__main__", "runpy")
+        and frame.f_back is None
+        and not hasattr(sys, "ps1")
+    )
 
 
 def _pause_all() -> None:

@@ -74,10 +74,11 @@ class Inbox:
         self._is_keen = False
         self._is_asleep = False
         self._is_roused = False
+        self._is_ended = False
 
     def __len__(self) -> int:
         """About how many jobs wait."""
-        return self._queue.qsize()
+        return max(self._queue.qsize() - self._is_ended, 0)
 
     # What the host's threads call.
 
@@ -103,6 +104,7 @@ class Inbox:
 
     def end(self) -> None:
         """Say that nothing more will come."""
+        self._is_ended = True
         self._queue.put(_Word.END)
 
     # What the writer's thread calls.

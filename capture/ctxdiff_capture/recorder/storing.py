@@ -88,8 +88,6 @@ class Storing:
         """Set when no more time may be taken than a lock needs."""
         self.steps = 0
         """Counts what got done, for those who wait."""
-        self.held = 0
-        """Calls that wait here for the trouble to pass."""
 
     def open(self, working: Working) -> None:
         """Begin the session, or find out that this cannot be done now."""
@@ -110,15 +108,17 @@ class Storing:
                 break
             self._warn()
             if is_last_try and not isinstance(self._trouble, StoreBusy):
-                self.losses.add(NOT_WRITTEN, len(left))
+                # Where not all of them fit, some may.
+                for pair in left:
+                    with working():
+                        if self._left_of([pair]):
+                            self.losses.add(NOT_WRITTEN)
                 break
-            self.held = len(left)
             if self.closing.is_set():
                 sleep(_FIRST_PAUSE_S)
             else:
                 self.closing.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
-        self.held = 0
         if self._session is not None:
             with working():
                 self.losses.note(self._is_loss_noted)
@@ -144,7 +144,7 @@ class Storing:
     def _warn(self) -> None:
         """Say once that calls wait."""
         if self._trouble is not None and not self._has_warned:
-            self._has_warned = True
+            self._has_warned = self.losses.is_known = True
             log.warning(
                 "ctxdiff cannot write %s now: %s; calls are kept in memory until it can, within"
                 " bounds",

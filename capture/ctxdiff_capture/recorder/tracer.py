@@ -36,8 +36,8 @@ from ctxdiff_capture.wire.flight import Clock, Ending, Flight, Invocation
 
 Client = TypeVar("Client")
 
-BUSY_S = 0.2
-"""How long one of the store's six attempts waits for a lock; the writer tries again for longer."""
+BUSY_S = 0.1
+"""How long the store waits for another program's lock at a time; the writer tries again."""
 
 _left_to_the_parent: list[Writer] = []
 """Writers inherited by fork. Their file handles are the parent's: they must never be closed."""
@@ -357,6 +357,7 @@ class Tracer(Hooks):
                 provider=provider,
                 started_at=iso_of(self._clock.wall_ns()),
                 busy_seconds=BUSY_S,
+                attempts=1,
             )
             if self._redact is not None:
                 opening = partial(redacting, opening, self._redact)

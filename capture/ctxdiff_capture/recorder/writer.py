@@ -19,8 +19,8 @@ STALLED_S = 6.0
 """How long closing waits at most; and how long while nothing at all gets done."""
 IDLE_S = 1.0
 """After that long without a call the log is moved into the file."""
-FORK_PATIENCE_S = 0.5
-"""How long a fork waits for the thread to let go of locks."""
+FORK_PATIENCE_S = 2.0
+"""How long a fork waits at most for the thread to let go of locks; as a rule it holds none."""
 
 
 class UnderWay(Protocol):
@@ -69,6 +69,8 @@ class Writer:
         self._inbox = Inbox(max_bytes)
         self._storing = Storing(open_session, name)
         self._decoded_count = 0
+        self._is_decoding = False
+        self._in_hand = 0
         self._is_expected = False
         self._at_work = threading.Lock()
         self._forking: set[int] = set()
@@ -110,7 +112,7 @@ class Writer:
         self._storing.closing.set()
         self._inbox.end()
         stopped = self._wait(self._joined)
-        unstored = len(self._inbox) + self._storing.held
+        unstored = len(self._inbox) + self._in_hand
         if not stopped or unstored:
             log.warning(
                 "ctxdiff gave up waiting for %s; about %d calls are not in it", self._name, unstored
@@ -143,7 +145,8 @@ class Writer:
         seen = self._steps()
         while not wait(0.05):
             now = monotonic()
-            if (steps := self._steps()) != seen:
+            # A very large call takes its time to decode; that is no stall.
+            if (steps := self._steps()) != seen or self._is_decoding:
                 seen, stirred = steps, now
             if not self._thread.is_alive():
                 return wait(0)
@@ -167,7 +170,9 @@ class Writer:
                 is_prepared = True
                 with host_never_sees("get ready for a call"), self._working():
                     self._prepare()
+            self._in_hand = len(batch.jobs)
             self._storing.store(self._decoded(batch.jobs), self._working)
+            self._in_hand = 0
             for event in batch.waiting:
                 event.set()
             if batch.is_last:
@@ -202,7 +207,9 @@ class Writer:
         for job in jobs:
             call: Call | None = None
             with host_never_sees("decode a call"), self._working():
+                self._is_decoding = True
                 call = self._call_of(job)
+            self._is_decoding = False
             if call is not None and job.invocation is not None:
                 pairs.append((job.invocation, call))
             elif not may_fail:

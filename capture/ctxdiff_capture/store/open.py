@@ -20,12 +20,13 @@ def create_session(
     started_at: str,
     session_id: str | None = None,
     busy_seconds: float = 5.0,
+    attempts: int = 6,
 ) -> SessionWriter:
     """Append a session to the store, which is created when it does not exist.
 
     `provider` is the attribution label of the session's first client, `started_at` is ISO 8601 in
     UTC with microseconds and offset, `session_id` 32 hex digits; None makes a fresh UUID4,
-    `busy_seconds` how long an attempt waits for another program's lock; there are six.
+    `busy_seconds` how long each of the `attempts` waits for another program's lock.
 
     Raises:
         NotATrace: the file is something else; nothing was written to it.
@@ -41,6 +42,7 @@ def create_session(
         started_at=started_at,
         session_id=session_id,
         busy_seconds=busy_seconds,
+        attempts=attempts,
     )
 
 

@@ -51,12 +51,14 @@ class SQLiteWriter:
         started_at: str,
         session_id: str | None = None,
         busy_seconds: float = 5.0,
+        attempts: int = _ATTEMPTS,
     ) -> None:
         """Begin a session; see `open.create_session`.
 
-        One attempt waits `busy_seconds` for another program's lock; there are six.
+        One attempt waits `busy_seconds` for another program's lock.
         """
         self._path = path
+        self._attempts = attempts
         self._session_id = session_id or uuid4().hex
         self._models: list[str] = []
         self._known_blocks: set[str] = set()
@@ -158,21 +160,12 @@ class SQLiteWriter:
         """Create or widen the tables, check the versions, add the session."""
         for statement in (schema.CORE + schema.SIDE).split(";\n"):
             self._connection.execute(statement)
-        self._check_appendable_version()
+        _check_appendable_version(self._connection, self._path)
         present = {name for _, name, *_ in self._connection.execute("pragma table_info(call)")}
         for column in schema.ADDED_BY_VERSION_2:
             if column not in present:
                 self._connection.execute(f"alter table call add column {column} text")
         self._connection.execute("insert into run values (?, ?, ?, ?, ?, ?, ?)", row)
-
-    def _check_appendable_version(self) -> None:
-        """Every session's version must be one we know, or we might break what a newer one set."""
-        (version,) = self._connection.execute("select max(schema_version) from run").fetchone()
-        if version is not None and (type(version) is not int or version > schema.SCHEMA_VERSION):
-            raise UnsupportedVersion(
-                f"{self._path} holds a session of format version {version}",
-                remedy="upgrade ctxdiff-capture, or record into another file",
-            )
 
     def _insert(self, call: Call) -> None:
         """All rows of a call that has none."""
@@ -265,7 +258,7 @@ class SQLiteWriter:
     def _when_free(self, attempt: Callable[[], None]) -> None:
         """Repeat `attempt` while another program holds the lock, within bounds."""
         pause = _FIRST_PAUSE_SECONDS
-        for number in range(1, _ATTEMPTS + 1):
+        for number in range(1, self._attempts + 1):
             try:
                 return attempt()
             except sqlite3.Error as error:
@@ -275,7 +268,7 @@ class SQLiteWriter:
                         f"{self._path} cannot be written ({error})",
                         remedy="check the disk and the file",
                     ) from error
-                if number == _ATTEMPTS:
+                if number == self._attempts:
                     raise StoreBusy(
                         f"{self._path} stayed locked by another program",
                         remedy="end the program that holds it",
@@ -308,12 +301,23 @@ def _look_inside(path: Path) -> None:
     try:
         if has_objects(opened.connection):
             layout_of(opened.connection)
+            _check_appendable_version(opened.connection, path)
     except sqlite3.DatabaseError:
         if opened.is_stale():
             raise StoreBusy(f"{path} changes", remedy="try again") from None
         raise NotATrace(f"{path} is damaged", remedy="record into another file") from None
     finally:
         opened.close()
+
+
+def _check_appendable_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Every session's version must be one we know, or we might break what a newer one set."""
+    (version,) = connection.execute("select max(schema_version) from run").fetchone()
+    if version is not None and (type(version) is not int or version > schema.SCHEMA_VERSION):
+        raise UnsupportedVersion(
+            f"{path} holds a session of format version {version}",
+            remedy="upgrade ctxdiff-capture, or record into another file",
+        )
 
 
 def _is_in_use(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 from binascii import a2b_base64
 from hashlib import sha256
 from importlib.resources import files
@@ -46,6 +47,12 @@ class Vocabulary:
         self._lock = Lock()
         self._encoding: tiktoken.Encoding | None = None
         self._is_broken = False
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: a load that another thread had begun will never end here."""
+        if self._encoding is None and self._lock.locked():
+            self._lock = Lock()
+            self._is_broken = True
 
     def count(self, text: str) -> int | None:
         """Tokens of `text`, spellings of special tokens as ordinary text.
@@ -110,3 +117,6 @@ def _ranks() -> dict[bytes, int]:
 
 o200k = Vocabulary()
 """The one table of the process."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=o200k.leave_to_parent)
