@@ -2,11 +2,13 @@
 
     python tests/benchmarks/growing.py [--sdk openai anthropic] [--turns 300] [--rounds 3]
 
-The real SDK is answered in memory after 20 ms, which any model takes; the same loop runs unrecorded, recorded by us and recorded by
-the peer, each in a process of its own, in turn, `rounds` times; medians count. Each environment is
-compared with its own unrecorded loop. `cpu` is the process's, all threads, until every call is in
-the file; `memory` is the peak of the resident set. Then what recording adds on the call path at
-some turns, as `call_path.py` measures it.
+The real SDK is answered in memory after 20 ms, which any model takes. Recorded by us and by the peer,
+each in a process of its own, every turn is asked twice, by the client itself and by the recorded one,
+in turn the first: `cpu` is what the second takes more on its thread, and all that other threads take
+until every call is in the file. `memory` is the peak of the resident set beyond that of the loop
+without a recorder, `later` what is beyond it at the end. Medians of the rounds count. Then what
+recording adds on the call path at some turns, as `call_path.py` measures it, with the same rest before
+each call.
 """
 
 from __future__ import annotations
@@ -130,7 +132,7 @@ def stored_calls(path: Path) -> int:
 
 
 def run(side: str, sdk: str, turns: int, path: Path) -> dict[str, float]:
-    """One loop in this process: CPU seconds, wall seconds, peak MB, calls and blocks stored.
+    """One loop in this process: CPU seconds, wall seconds, megabytes.
 
     Raises:
         RuntimeError: calls are missing from the file.
@@ -138,28 +140,45 @@ def run(side: str, sdk: str, turns: int, path: Path) -> dict[str, float]:
     make, turn_of, ask = SDKS[sdk]
     client = make()
     ask(client, turn_of(0))  # what the SDK loads on its first call is none of the recorder's
-    cpu, wall = time.process_time(), time.perf_counter()
+    begin, own, process = time.perf_counter(), time.thread_time(), time.process_time()
     tracer = recorder(side, path)
     asked = client if tracer is None else tracer.wrap(client)
+    added = time.thread_time() - own
     history: list[dict[str, Any]] = []
     for turn in range(1, turns + 1):
         history += turn_of(turn)
-        ask(asked, history)
-        time.sleep(MODEL_S)
-    loop = time.perf_counter() - wall
+        took = {}
+        for way in (client, asked) if turn % 2 else (asked, client):
+            start = time.thread_time()
+            ask(way, history)
+            took[id(way)] = time.thread_time() - start
+            time.sleep(MODEL_S)
+        added += took[id(asked)] - took[id(client)]
     if tracer is not None:
         # The peer's `close` gives up after 30 s; its queue is given all the time that it needs.
-        while side == "peer" and stored_calls(path) < turns and time.perf_counter() - wall < 600:
+        while side == "peer" and stored_calls(path) < turns and time.perf_counter() - begin < 600:
             time.sleep(1)
+        start = time.thread_time()
         tracer.close()
+        added += time.thread_time() - start
         if (stored := stored_calls(path)) != turns:
             raise RuntimeError(f"{side} stored {stored} of {turns} calls")
+    others = time.process_time() - process - (time.thread_time() - own)
     return {
-        "cpu": time.process_time() - cpu,
-        "loop": loop,
-        "drained": time.perf_counter() - wall,
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "cpu": added + others,
+        "own": added,
+        "loop": time.perf_counter() - begin,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "later": resident_mb(),
     }
+
+
+def resident_mb() -> float:
+    """The resident set now, in megabytes; 0 where the system does not tell."""
+    status = Path("/proc/self/statm")
+    if not status.exists():
+        return 0.0
+    return int(status.read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
 def in_own_process(python: Path, side: str, sdk: str, turns: int) -> dict[str, float]:
@@ -179,7 +198,7 @@ def in_own_process(python: Path, side: str, sdk: str, turns: int) -> dict[str, f
 
 
 def compare(sdk: str, turns: int, rounds: int) -> None:
-    """Print what recording adds to the loop, ours and the peer's."""
+    """Print what recording takes, ours and the peer's."""
     ours, theirs = Path(sys.executable), peer_python()
     sides = {"plain": ours, "ours": ours, "plain there": theirs, "peer": theirs}
     figures: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
@@ -190,19 +209,13 @@ def compare(sdk: str, turns: int, rounds: int) -> None:
     def median(name: str, what: str) -> float:
         return statistics.median(figure[what] for figure in figures[name])
 
-    def added(name: str, base: str, what: str) -> float:
-        return median(name, what) - median(base, what)
-
-    ours_cpu, peer_cpu = added("ours", "plain", "cpu"), added("peer", "plain there", "cpu")
     for name, base in (("ours", "plain"), ("peer", "plain there")):
-        print(
-            f"{sdk:9} {name:5} {added(name, base, 'cpu'):>8.2f} {median(base, 'cpu'):>8.2f}"
-            f" {added(name, base, 'memory'):>10.1f} {median(base, 'memory'):>8.1f}"
-            f" {median(name, 'loop'):>8.2f} {median(base, 'loop'):>8.2f}"
-            f" {median(name, 'drained'):>8.2f}",
-            flush=True,
-        )
-    print(f"{sdk:9} cpu of recording, ours / peer: {ours_cpu / peer_cpu:.3f}", flush=True)
+        memory = [median(name, what) - median(base, what) for what in ("peak", "later")]
+        cpu = [median(name, what) for what in ("cpu", "own")]
+        columns = " ".join(f"{value:>10.2f}" for value in (*cpu, *memory, median(name, "loop")))
+        print(f"{sdk:9} {name:5} {columns}", flush=True)
+    ratio = median("peer", "cpu") / median("ours", "cpu")
+    print(f"{sdk:9} cpu of recording, peer / ours: {ratio:.1f}x", flush=True)
 
 
 def compare_path(turns: int, rounds: int) -> None:
@@ -227,10 +240,8 @@ def main() -> None:
     if options.side:
         print(json.dumps(run(options.side, options.sdk[0], options.turns, options.path)))
         return
-    print(
-        f"{'':15} {'+cpu s':>8} {'of s':>8} {'+memory MB':>10} {'of MB':>8}"
-        f" {'loop s':>8} {'of s':>8} {'stored s':>8}"
-    )
+    columns = ("cpu s", "of it own", "memory MB", "later MB", "loop s")
+    print(f"{'':15} " + " ".join(f"{column:>10}" for column in columns))
     for sdk in options.sdk:
         compare(sdk, options.turns, options.rounds)
     compare_path(options.turns, 40)
