@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ctxdiff_analyzers import explain as explaining
-from ctxdiff_analyzers.evictions import evictions
-from ctxdiff_analyzers.finish import is_cut_off, was_declined
-from ctxdiff_analyzers.timeline import Timeline, Turn
+from ctxdiff_analyzers.findings import Code
+from ctxdiff_analyzers.ranking import NEEDED, tier
+from ctxdiff_analyzers.suspects import Suspect, broken_turns
+from ctxdiff_analyzers.timeline import Timeline
 from ctxdiff_analyzers.window import Fill
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask
@@ -19,17 +20,35 @@ from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.answers.stages import Removed, removed
 from ctxdiff_mcp.answers.turns import Outcome, TurnRow, outcome, turn_row
+from ctxdiff_mcp.gate.captured import Name
 
 ChosenBy: TypeAlias = Literal[
-    "asked", "failed", "cut_off", "refused", "tagged_block_lost", "context_lost", "last"
+    "asked",
+    "failed",
+    "cut_off",
+    "refused",
+    "tool_failed",
+    "tagged_block_lost",
+    "context_lost",
+    "changed",
+    "last",
 ]
-"""Why this turn: the caller named it, or it is the first that failed, whose answer was cut off or
-refused, that lost a tagged block, or whose loss of context is a finding of high severity; or the
-last one because none of these happened."""
-MOST_CANDIDATES = 5
-"""Turns that are explained in search of a telling one."""
+"""Why this turn: the caller named it; or it is the first that broke: its call failed, its answer
+was cut off or refused, something went wrong with a tool, a tagged block or other context was lost
+or altered, or settings changed; or it is the last one because nothing speaks of a fault."""
+MOST_OTHERS = 4
+"""Other broken turns that are named."""
 
 ASKED: ChosenBy = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenTurn:
+    """A turn that broke, with the code of its most telling finding."""
+
+    turn: int
+    agent: Name | None
+    code: Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,8 @@ class Explanation:
     """From the same agent's previous turn; None for its first."""
     findings: tuple[FindingRow, ...]
     """Most telling first; empty for a healthy turn."""
+    also_broken: tuple[BrokenTurn, ...]
+    """Where the turn was chosen: later turns that broke too, in order."""
     removed: Removed | None
     """What the program's own optimiser kept from this turn; None where it told of nothing."""
 
@@ -74,10 +95,12 @@ def explain(
     opened = find_run(source, run, ask)
     with opened.lock:
         scope = find_scope(opened, agent, ask)
+        broken: list[Suspect] = []
         if turn is not None:
             seq, chosen_by = turn, ASKED
         elif ask.by_text:
-            seq, chosen_by = suspect(opened.timeline, scope)
+            broken = broken_turns(opened.timeline, scope, window)
+            seq, chosen_by = _first(broken, scope)
         else:
             seq, chosen_by = first_failed(scope)
         this = find_turn(opened, seq, scope)
@@ -92,24 +115,34 @@ def explain(
             window=found.window,
             diff=None if found.diff is None else diff_answer(found.diff, opened, opened),
             findings=finding_rows(opened, found.findings),
+            also_broken=tuple(
+                BrokenTurn(one.turn, opened.agent(one.finding.agent), one.finding.code)
+                for one in broken
+                if one.turn != seq
+            )[:MOST_OTHERS],
             removed=removed(opened, this, ask),
         )
 
 
-def suspect(run: Timeline, scope: Timeline) -> tuple[int, ChosenBy]:
-    """The turn of `scope` that most likely broke first, and why it is suspected."""
-    signs: list[tuple[int, ChosenBy]] = []
-    for turn in scope.turns:
-        sign = _sign(turn)
-        if sign is not None:
-            signs.append((turn.seq, sign))
-            break
-    lost = evictions(scope).events
-    if lost:
-        signs.append((lost[0].evicted_turn, "tagged_block_lost"))
-    if not signs:
-        signs += _telling_losses(run, scope)
-    return min(signs, default=(scope.turns[-1].seq, "last"), key=lambda sign: sign[0])
+def _first(broken: list[Suspect], scope: Timeline) -> tuple[int, ChosenBy]:
+    """The earliest broken turn and what broke it; the last turn where none did."""
+    if not broken:
+        return scope.turns[-1].seq, "last"
+    finding = broken[0].finding
+    reasons: dict[Code, ChosenBy] = {
+        "call_failed": "failed",
+        "output_truncated": "cut_off",
+        "output_refused": "refused",
+    }
+    if finding.code.startswith("tool_") and finding.code != "tool_result_truncated":
+        reason: ChosenBy = "tool_failed"
+    elif finding.code == "context_evicted" and finding.evidence.names:
+        reason = "tagged_block_lost"
+    elif tier(finding) == NEEDED:
+        reason = reasons.get(finding.code, "context_lost")
+    else:
+        reason = "changed"
+    return broken[0].turn, reason
 
 
 def first_failed(scope: Timeline) -> tuple[int, ChosenBy]:
@@ -118,29 +151,3 @@ def first_failed(scope: Timeline) -> tuple[int, ChosenBy]:
         if turn.call.error is not None:
             return turn.seq, "failed"
     return scope.turns[-1].seq, "last"
-
-
-def _sign(turn: Turn) -> ChosenBy | None:
-    """What a call's own record says against it."""
-    if turn.call.error is not None:
-        return "failed"
-    if is_cut_off(turn.call):
-        return "cut_off"
-    return "refused" if was_declined(turn.call) else None
-
-
-def _telling_losses(run: Timeline, scope: Timeline) -> list[tuple[int, ChosenBy]]:
-    """The first turn of few candidates that has a finding of high severity."""
-    candidates = sorted(seq for group in scope.groups().values() for seq in _losing_turns(group))
-    for seq in candidates[:MOST_CANDIDATES]:
-        findings = explaining.explain(run, seq).findings
-        if any(finding.severity == "high" for finding in findings):
-            return [(seq, "context_lost")]
-    return []
-
-
-def _losing_turns(group: Timeline) -> list[int]:
-    """The first turns at which a block of the turn before is gone for good."""
-    last = {block: at for at, turn in enumerate(group.turns) for block in turn.inputs}
-    gone = sorted({at + 1 for at in last.values() if at + 1 < len(group.turns)})
-    return [group.turns[at].seq for at in gone[:MOST_CANDIDATES]]

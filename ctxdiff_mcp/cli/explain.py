@@ -26,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session(parser)
     add_turn(parser)
     add_window(parser)
+    parser.add_argument(
+        "--detailed", action="store_true", help="all findings, each with all of its evidence"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json(as_json(answer))
     else:
-        write_lines(explain_lines(answer))
+        write_lines(explain_lines(answer, detailed=args.detailed))
     return 0
 
 
@@ -48,6 +51,9 @@ def as_json(answer: Explanation) -> dict[str, Any]:
         "turn": answer.turn,
         "agent": answer.tokens.agent,
         "chosen_by": answer.chosen_by,
+        "also_broken": [
+            {"turn": one.turn, "agent": one.agent, "code": one.code} for one in answer.also_broken
+        ],
         "turns_total": answer.turns_total,
         "findings": [finding_json(finding, run_of) for finding in answer.findings],
         "tokens": turn_json(answer.tokens),

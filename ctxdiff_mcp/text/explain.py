@@ -17,20 +17,27 @@ CHOSEN: dict[ChosenBy, str] = {
     "failed": " (chosen: the first that failed)",
     "cut_off": " (chosen: the first whose answer was cut off)",
     "refused": " (chosen: the first that was refused)",
+    "tool_failed": " (chosen: the first at which a tool went wrong)",
+    "changed": " (chosen: the first that differs from the one before)",
     "tagged_block_lost": " (chosen: the first that lost a tagged block)",
-    "context_lost": " (chosen: the first that lost what seems to matter)",
-    "last": " (chosen: the last)",
+    "context_lost": " (chosen: the first whose context lost or altered something)",
+    "last": " (chosen: the last; no turn speaks of a fault)",
 }
+MOST_FINDINGS, MOST_EXCERPTS = 5, 2
+"""What is shown unless all is asked for."""
 _STYLES: dict[str, Style] = {"high": "bad", "medium": "warn", "low": "plain"}
 
 
-def explain_lines(answer: Explanation) -> list[Line]:
-    """The turn's facts, then its findings, most telling first."""
+def explain_lines(answer: Explanation, *, detailed: bool = True) -> list[Line]:
+    """The turn's facts, then its findings, most telling first; unless `detailed` the first few."""
     lines = [*_facts(answer), Line("")]
     if not answer.findings:
         lines.append(Line("no findings: nothing in the record speaks of a fault here", "good"))
-    for number, finding in enumerate(answer.findings, 1):
-        lines += _finding(number, finding)
+    shown = answer.findings if detailed else answer.findings[:MOST_FINDINGS]
+    for number, finding in enumerate(shown, 1):
+        lines += _finding(number, finding, detailed=detailed)
+    if rest := len(answer.findings) - len(shown):
+        lines.append(Line(f"{rest} more: --detailed", "dim"))
     return lines
 
 
@@ -45,6 +52,9 @@ def _facts(answer: Explanation) -> Iterator[Line]:
         share = f"{alarm}{answer.window.pct:.1f}% of {answer.window.window:,}"
         yield Line(f"window: {share}", "warn" if answer.window.alarm else "plain")
     yield Line(f"answer: {_outcome(answer.outcome)}")
+    if answer.also_broken:
+        others = ", ".join(f"turn {one.turn} {one.code}" for one in answer.also_broken)
+        yield Line(f"broke later too: {others}", "warn")
     if answer.removed is not None:
         lost = answer.removed
         size = f"{lost.tokens:,} tok{approx(exact=lost.exact)}"
@@ -79,14 +89,14 @@ def _outcome(outcome: Outcome) -> str:
     return " · ".join(parts) or "not in the record"
 
 
-def _finding(number: int, finding: FindingRow) -> Iterator[Line]:
+def _finding(number: int, finding: FindingRow, *, detailed: bool) -> Iterator[Line]:
     cause = f" ({finding.cause})" if finding.cause else ""
     since = f", since turn {finding.since}" if finding.since is not None else ""
     head = f"{number}. {finding.code}{cause} · {finding.severity} · {finding.certainty}"
     yield Line(f"{head} · turn {finding.turn}{since}", _STYLES[finding.severity])
     if evidence := _evidence(finding):
         yield Line(f"   {evidence}")
-    for excerpt in finding.excerpts:
+    for excerpt in finding.excerpts[: None if detailed else MOST_EXCERPTS]:
         yield Line(f"   {snippet(excerpt, 160)}")
     if finding.why:
         yield Line(f"   why: {finding.why}")

@@ -20,16 +20,18 @@ _CHOSEN = {
     "asked": "",
     "failed": "; chosen because it is the first turn whose call failed",
     "refused": "; chosen because it is the first turn whose answer was refused",
-    "context_lost": "; chosen because it is the first turn with a telling loss of context",
+    "context_lost": "; chosen because it is the first turn whose context lost or altered something",
     "cut_off": "; chosen because it is the first turn whose answer was cut off",
     "tagged_block_lost": "; chosen because it is the first turn that lost a tagged block",
-    "last": "; chosen because it is the last turn",
+    "tool_failed": "; chosen because it is the first turn at which a tool went wrong",
+    "changed": "; chosen because it is the first turn that differs from the one before",
+    "last": "; chosen because it is the last turn, and no turn speaks of a fault",
 }
 STRUCTURAL = frozenset(
     {"call_failed", "call_retried", "growth_spike", "window_pressure", "context_evicted"}
 )
 """Findings that make sense without a text, and are shown in redact mode."""
-MOST_CHANGES = {False: 3, True: 12}
+MOST_CHANGES = {False: 2, True: 12}
 
 
 def answer(context: Context, values: Values) -> str:
@@ -97,6 +99,9 @@ def _facts(env: Envelope, found: Explanation, *, detailed: bool) -> list[str]:
         + plural(found.turns_total, "turn")
         + f" in the run{_CHOSEN[found.chosen_by]}"
     ]
+    if found.also_broken:
+        others = [f"{one.turn} {one.code}" for one in found.also_broken]
+        lines.append(f"broke later too: turn {', turn '.join(others)}")
     lines += outcome_lines(env, found.outcome)
     blocks = sum(part.blocks for part in row.labels)
     line = f"context: {tokens(env, row.total_tokens, row.exact)} in {plural(blocks, 'block')}"
@@ -140,6 +145,8 @@ def _changes(context: Context, env: Envelope, found: Explanation, *, detailed: b
     """The largest changes that no finding tells of, as far as there is room."""
     if found.diff is None:
         return
+    if found.findings and not detailed:
+        return
     told: set[int] = set()
     if not env.policy.hides_names:
         told = {block.ordinal for row in found.findings for block in row.blocks}
@@ -178,7 +185,7 @@ TOOL = Tool(
         AGENT,
         WINDOW,
         FORMAT,
-        limit(20, 100, "findings"),
+        limit(5, 100, "findings"),
         CURSOR,
     ),
     answer=answer,

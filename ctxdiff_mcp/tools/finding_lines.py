@@ -24,6 +24,8 @@ TOKEN_COUNTS = frozenset(
 MOST_BLOCKS = {False: 3, True: 10}
 MOST_NAMES = {False: 5, True: 20}
 MOST_EXCERPTS = {False: 2, True: 6}
+QUOTED = 3
+"""Findings of a concise answer that are quoted at all."""
 
 
 def offer_finding(
@@ -53,9 +55,16 @@ def offer_finding(
         words.append(("block", handle(env, row.blocks[0])))
     excerpts = [
         Piece(text, tuple(words), origins=origins)
-        for text in row.excerpts[: MOST_EXCERPTS[detailed]]
+        for text in row.excerpts[: _most_excerpts(rank, detailed=detailed)]
     ]
     return env.offer(line, *excerpts)
+
+
+def _most_excerpts(rank: int, *, detailed: bool) -> int:
+    """The likeliest cause is quoted in full, what stands further down with a word or not at all."""
+    if detailed or rank == 1:
+        return MOST_EXCERPTS[detailed]
+    return 1 if rank <= QUOTED else 0
 
 
 def _evidence(

@@ -11,6 +11,7 @@ from ctxdiff_analyzers.detectors.scene import Scene, excerpt
 from ctxdiff_analyzers.exchanges import call_at
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.finish import is_cut_off
+from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.tool_schema import Rule, violation
 
 WHY: dict[Rule | None, str] = {
@@ -39,20 +40,22 @@ def invalid(scene: Scene) -> Iterator[Finding]:
     told = 0
     for block in scene.turn.outputs:
         call = call_at(scene.mine, block)
-        if call is None or call.is_free_text or call.is_hosted or told == TOLD:
+        if call is None or told == TOLD:
             continue
-        found = _fault(scene, call)
+        found = fault_of(scene.mine, scene.turn, call)
         if found is not None:
             told += 1
             yield _finding(scene, block, call, *found)
 
 
-def _fault(scene: Scene, call: Asked) -> tuple[str, tuple[str | int, ...]] | None:
-    """Why the arguments are wrong, and where."""
+def fault_of(mine: Timeline, turn: Turn, call: Asked) -> tuple[str, tuple[str | int, ...]] | None:
+    """Why the arguments of a call in the turn's answer are wrong, and where; None if they fit."""
+    if call.is_free_text or call.is_hosted:
+        return None
     if not call.is_json:
         return WHY[None], ()
     given = json.loads(call.arguments)
-    schema = _schema_of(scene, call.name)
+    schema = _schema_of(mine, turn, call.name)
     if schema is None:
         return None if isinstance(given, (dict, str)) else (WHY[None], ())
     found = violation(given, schema)
@@ -77,11 +80,11 @@ def _finding(
     )
 
 
-def _schema_of(scene: Scene, name: str) -> Any:
+def _schema_of(mine: Timeline, turn: Turn, name: str) -> Any:
     """The schema of the tool's parameters, as this turn's request offers it."""
-    for block in scene.turn.inputs:
-        if scene.mine.blocks[block].kind == "tool_schema":
-            found = scene.mine.fact("parameters", block, parameters)
+    for block in turn.inputs:
+        if mine.blocks[block].kind == "tool_schema":
+            found = mine.fact("parameters", block, parameters)
             if name in found:
                 return found[name]
     return None

@@ -109,8 +109,8 @@ def run_source(
     ask, answer = block("What is the code?"), block("4711", "assistant", "history")
     new_trace(
         turn([note, ask], [answer], "re"),
-        turn([ask, answer], [], "re searcher"),
-        turn([ask, answer, block("Again?")], [], "re"),
+        turn([ask, answer], [block("noted", "assistant", "history")], "re searcher"),
+        turn([ask, answer, block("Again?")], [block("noted", "assistant", "history")], "re"),
     )
     found = Source(tmp_path / "runs")
     yield found

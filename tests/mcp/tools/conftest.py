@@ -16,12 +16,13 @@ def story(new_trace: Callable[..., Path], block: Any, turn: Any) -> Path:
     note = block("NOTE: the museum closes at 17:00 on Mondays.", "user", "rag", tagged=True)
     question = block("When does the museum close?", "user", "user")
     answer = block("At 17:00.", "assistant", "history")
+    noted = block("Noted.", "assistant", "history")
     more = block("And on Tuesday?", "user", "user")
     usage = {"prompt_tokens": 60, "completion_tokens": 4}
     return new_trace(
         turn([system, tools, note, question], [answer], "researcher", usage=usage),
-        turn([block("You write.", "system", "system"), question], [], "writer"),
-        turn([system, tools, question, answer, more], [], "researcher", usage=usage),
+        turn([block("You write.", "system", "system"), question], [noted], "writer"),
+        turn([system, tools, question, answer, more], [noted], "researcher", usage=usage),
         turn(
             [block("You write well.", "system", "system"), question],
             [],
