@@ -79,7 +79,8 @@ def arguments(mine: Timeline, turn: Turn) -> tuple[Argument, ...]:
 
 def origin_of(mine: Timeline, turn: Turn, argument: Argument, find: Find | None = None) -> Origin:
     """Where one value stands in the agent's turns up to `turn`."""
-    spellings, pattern = _spellings(argument.value), _pattern(argument.value)
+    spellings = _spellings(argument.value.strip())
+    pattern = _pattern(spellings)
 
     def has(block: int) -> bool:
         text = mine.text_of(mine.blocks[block].content_hash)
@@ -150,7 +151,7 @@ def _values(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _values(inner, f"{path}[{at}]")
     elif isinstance(value, str):
         if SHORTEST <= len(value.strip()) <= LONGEST:
-            yield path, value.strip()
+            yield path, value
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         spelled = json.dumps(value)
         if sum(map(str.isdigit, spelled)) >= FEWEST_DIGITS:
@@ -166,7 +167,8 @@ def _spellings(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _pattern(value: str) -> re.Pattern[str]:
-    """Finds the value where it is no part of a longer word or number."""
-    options = "|".join(map(re.escape, _spellings(value)))
-    return re.compile(rf"(?<!\w)(?:{options})(?!\w)" if value[:1].isalnum() else f"(?:{options})")
+def _pattern(spellings: Sequence[str]) -> re.Pattern[str]:
+    """Finds a value where it is no part of a longer word or number."""
+    options = "|".join(map(re.escape, spellings))
+    is_word = spellings[0][:1].isalnum()
+    return re.compile(rf"(?<!\w)(?:{options})(?!\w)" if is_word else f"(?:{options})")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ctxdiff_analyzers.departures import Departure, Way, departure
 from ctxdiff_analyzers.search import Event, appearances
+from ctxdiff_analyzers.timeline import Turn
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
-from ctxdiff_mcp.answers.select import find_run, find_scope
+from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name
 
@@ -49,6 +52,31 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """How a block left an agent's input."""
+
+    turn: int
+    """The first turn that does not have it."""
+    way: Way
+    successor: BlockRef | None
+    """What stands for it now: its edited form, or a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtTurn:
+    """Where the text is at one turn."""
+
+    turn: int
+    agent: Name | None
+    places: tuple[tuple[BlockRef, int], ...]
+    """(block, position) of the blocks in the turn's input that have it."""
+    last: BlockRef | None
+    """Where it is not there: the block in which the agent had it last before. None: never."""
+    last_seen: int | None
+    left: Left | None
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """Where a text stands."""
 
@@ -59,8 +87,21 @@ class Search:
     """The last turn of the scope: what was not left by then is still there."""
     matches: tuple[Match, ...]
     """Ascending by first turn."""
+    without: tuple[Name | None, ...]
+    """Agents of the scope that never had the text, where others had it."""
+    at: AtTurn | None
+    """Of the turn that was asked about."""
     _query: str = field(repr=False)
     _run: OpenRun = field(repr=False, compare=False)
+
+    def left(self, match: Match, event: Event) -> Left | None:
+        """How the block left at an event of kind `left`; None where that cannot be told."""
+        if event.kind != "left":
+            return None
+        run = self._run
+        with run.lock:
+            block = run.index_of(run.stored_hash(match.block))
+            return left_of(run, departure(run.timeline, block, event.seq))
 
     def text(self, match: Match) -> Captured:
         """The block's text, whole."""
@@ -78,10 +119,26 @@ class Search:
         return Excerpt(Captured(text[start : start + BEFORE + AFTER]), start, len(text))
 
 
+def left_of(run: OpenRun, found: Departure | None) -> Left | None:
+    """An analyzer's result as an answer."""
+    if found is None:
+        return None
+    successor = None if found.successor is None else run.block(found.successor)
+    return Left(found.seq, found.way, successor)
+
+
 def search(
-    source: Source, run: str, query: str, *, agent: str | None = None, ask: Ask = OPEN
+    source: Source,
+    run: str,
+    query: str,
+    *,
+    agent: str | None = None,
+    turn: int | None = None,
+    ask: Ask = OPEN,
 ) -> Search:
     """Every block whose text contains `query`, literally and case-sensitively.
+
+    With `turn` also whether the text is in that turn's input, and if not, when it left.
 
     Raises:
         Unanswerable: a selector fits nothing or several things, or names may not be asked for.
@@ -95,7 +152,10 @@ def search(
     opened = find_run(source, run, ask)
     with opened.lock:
         scope = find_scope(opened, agent, ask)
-        found = appearances(scope, opened.find_text(query))
+        this = None if turn is None else find_turn(opened, turn, scope)
+        hashes = opened.find_text(query)
+        found = appearances(scope, hashes)
+        had = {one.agent for one in found}
         matches = [
             Match(
                 block=opened.block(one.content_hash),
@@ -115,6 +175,30 @@ def search(
             agent=None if agent is None else opened.agent(scope.turns[0].agent),
             last_turn=scope.turns[-1].seq,
             matches=tuple(sorted(matches, key=lambda one: (one.first_seen, one.block.ordinal))),
+            without=tuple(opened.agent(one) for one in scope.agents() if found and one not in had),
+            at=None if this is None else _at(opened, this, hashes),
             _query=query,
             _run=opened,
         )
+
+
+def _at(run: OpenRun, turn: Turn, hashes: Sequence[str]) -> AtTurn:
+    """Where the blocks with these hashes are at one turn."""
+    blocks = {run.index_of(one) for one in hashes}
+    places = [
+        (run.block_at(block), position)
+        for block, position in zip(turn.inputs, turn.positions, strict=True)
+        if block in blocks
+    ]
+    agent = run.agent(turn.agent)
+    if places:
+        return AtTurn(turn.seq, agent, tuple(places), None, None, None)
+    mine = run.timeline.of_agent(turn.agent).turns
+    before = [one for one in mine if one.seq < turn.seq]
+    for old in reversed(before):
+        block = next((b for b in reversed(old.inputs) if b in blocks), None)
+        if block is not None:
+            at = next(one.seq for one in mine if one.seq > old.seq)
+            left = left_of(run, departure(run.timeline, block, at))
+            return AtTurn(turn.seq, agent, (), run.block_at(block), old.seq, left)
+    return AtTurn(turn.seq, agent, (), None, None, None)

@@ -144,7 +144,10 @@ def test_a_turn_lists_what_was_sent_and_what_came_back(ask: Callable[..., dict[s
 
 def test_search_tells_when_a_text_entered_and_left(ask: Callable[..., dict[str, Any]]) -> None:
     (match,) = ask("search", "must not exceed 55")["matches"]
-    assert match["events"] == [{"seq": 2, "kind": "entered"}, {"seq": 8, "kind": "left"}]
+    assert match["events"] == [
+        {"seq": 2, "kind": "entered"},
+        {"seq": 8, "kind": "left", "way": "trimmed", "into": None},
+    ]
     assert "must not exceed 55" in match["excerpt"]["text"]
     assert ask("search", "never said")["matches"] == []
 

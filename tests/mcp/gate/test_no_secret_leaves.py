@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import shutil
 import string
@@ -30,6 +31,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_diff", {"run": "demo", "turn_a": 1, "turn_b": 3, "response_format": "detailed"}),
     ("ctxdiff_search", {"run": "demo", "query": "filler"}),
     ("ctxdiff_search", {"run": "demo", "query": "tail"}),
+    ("ctxdiff_search", {"run": "demo", "turn": 1}),
+    ("ctxdiff_search", {"run": "demo", "query": "tail", "turn": 3}),
     *[
         ("ctxdiff_explain", {"run": "demo", "turn": at, "response_format": how, "limit": 100})
         for at in (1, 2, 3, 4)
@@ -74,11 +77,13 @@ def test_no_answer_shows_six_characters_of_a_credential_wherever_it_stands(
     )
     system, note = block("You help.", "system", "system"), block(new, "user", new[:500])
     answer = block(old, "assistant", "history")
+    part = {"type": "tool_use", "name": "f", "input": {"a": old[-200:], "b": [new[:190]], new: new}}
+    call = block(json.dumps(part), "assistant", "history", "content_part")
     common = {"agent": old, "step": old, "model": new}
     new_trace(
         turn(
             [system, block(old, "system", "system"), block("q"), block(old + "?")],
-            [answer],
+            [answer, call],
             **common,
         ),
         turn(

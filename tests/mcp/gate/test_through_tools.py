@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_block", {"run": "latest", "turn": 3}),
     ("ctxdiff_block", {"run": "latest", "turn": 1, "position": 1}),
     ("ctxdiff_search", {"run": "latest", "query": "e"}),
+    ("ctxdiff_search", {"run": "demo", "query": "e", "turn": 2}),
+    ("ctxdiff_search", {"run": "demo", "turn": 1}),
 ]
 
 
@@ -42,6 +45,8 @@ def poisoned(new_trace: Callable[..., Path], block: Any, turn: Any) -> Callable[
         safe = text.replace("\0", "") or "x"
         asked = block(text, "user", text, tagged=True)
         tool = block(f'{{"name": "{safe}"}}', "system", "tool_schema", "tool_schema")
+        part = {"type": "tool_use", "id": text, "name": text, "input": {text: text, "x": [text]}}
+        call = block(json.dumps(part), "assistant", "history", "content_part")
         common = {
             "agent": text,
             "step": text,
@@ -50,7 +55,7 @@ def poisoned(new_trace: Callable[..., Path], block: Any, turn: Any) -> Callable[
             "finish": text,
         }
         path = new_trace(
-            turn([tool, asked], [block(text, "assistant", "history")], **common),
+            turn([tool, asked], [block(text, "assistant", "history"), call], **common),
             turn([tool, asked, block(text + "!", "user", text)], **common),
             turn(
                 [tool, block(text + "?", text, text, text)],

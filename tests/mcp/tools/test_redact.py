@@ -39,6 +39,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_block", {"run": "r1", "content_hash": "abcdef"}),
     ("ctxdiff_block", {"run": "r1", "turn": 1, "position": 0, "offset": 5}),
     ("ctxdiff_search", {"run": "r1", "query": "alpha"}),
+    ("ctxdiff_search", {"run": "r1", "turn": 2}),
 ]
 # Structure: which of six texts stands where. The same for every content.
 TURNS = ([0, 1, 2], [0, 1, 3], [0, 4, 1, 5])
