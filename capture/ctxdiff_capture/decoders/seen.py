@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 from ctxdiff_capture.model import Json
 
@@ -52,6 +53,7 @@ class SeenLists:
     def __init__(self) -> None:
         self._by_start: dict[tuple[str, str], ListRead] = {}
         self._characters = 0
+        self._lock = Lock()
 
     def common(self, start: tuple[str, str], text: str, at: int) -> ListRead | None:
         """What a remembered list and the one at `at` begin with alike; None when that is nothing.
@@ -81,15 +83,12 @@ class SeenLists:
         is_safe = all(element.raw.endswith("}") for element in elements[known:])
         if len(elements) < 2 or not is_safe or len(read.text) > _LONGEST:
             return
-        self._forget((elements[0].raw, elements[1].raw))
-        self._by_start[elements[0].raw, elements[1].raw] = read
-        self._characters += len(read.text)
-        while len(self._by_start) > _LISTS or self._characters > _MOST_CHARACTERS:
-            oldest = next(iter(self._by_start), None)
-            if oldest is None:
-                self._characters = 0
-                return
-            self._forget(oldest)
+        with self._lock:
+            self._forget((elements[0].raw, elements[1].raw))
+            self._by_start[elements[0].raw, elements[1].raw] = read
+            self._characters += len(read.text)
+            while len(self._by_start) > _LISTS or self._characters > _MOST_CHARACTERS:
+                self._forget(next(iter(self._by_start)))
 
     def _forget(self, start: tuple[str, str]) -> None:
         old = self._by_start.pop(start, None)

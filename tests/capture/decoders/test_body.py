@@ -106,3 +106,13 @@ def test_the_members_of_an_object_keep_their_spelling():
         "a": Element('{"x":  1}', {"x": 1}),
         "b": Element("null", None),
     }
+
+
+def test_what_is_remembered_of_lists_is_bounded_and_changes_nothing(monkeypatch):
+    monkeypatch.setattr("ctxdiff_capture.decoders.seen._MOST_CHARACTERS", 500)
+    seen = SeenLists()
+    for agent in [*range(40), *range(40)]:
+        turns = [{"agent": agent}, {"n": agent}, *({"turn": n} for n in range(agent))]
+        data = json.dumps({"messages": turns}).encode()
+        assert read_body(data, KEYS, seen) == read_body(data, KEYS)
+        assert sum(len(read.text) for read in seen._by_start.values()) == seen._characters <= 500
