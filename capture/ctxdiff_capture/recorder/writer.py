@@ -19,7 +19,7 @@ STALLED_S = 6.0
 """How long closing waits at most; and how long while nothing at all gets done."""
 IDLE_S = 1.0
 """After that long without a call the log is moved into the file."""
-FORK_PATIENCE_S = 2.0
+FORK_PATIENCE_S = 6.0
 """How long a fork waits at most for the thread to let go of locks; as a rule it holds none."""
 
 
@@ -198,8 +198,8 @@ class Writer:
         seconds: float | None = None
         with host_never_sees("look what is under way"):
             jobs, seconds = self._under_way()
-            for job in jobs:
-                self._storing.store_early(self._decoded([job], may_fail=True), self._working)
+            if jobs:
+                self._storing.store_early(self._decoded(jobs, may_fail=True), self._working)
         return seconds
 
     def _decoded(self, jobs: Sequence[Job], *, may_fail: bool = False) -> list[Pair]:
