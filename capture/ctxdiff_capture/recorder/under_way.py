@@ -13,6 +13,9 @@ from ctxdiff_capture.wire.flight import Flight, Invocation
 LONG_S = 1.0
 """A call that takes longer is stored before it ends: what was asked outlives a killed program."""
 
+TOGETHER_S = 0.2
+"""How much later a call may be stored, so that others are stored in the same transaction."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unfinished:
@@ -66,4 +69,4 @@ class UnderWay:
         self._due_at = due_at | dict.fromkeys(due, inf)
         soonest = min(self._due_at.values(), default=inf)
         jobs = [Unfinished(f) for f in due if f.invocation and not f.invocation.is_stored]
-        return jobs, None if soonest == inf else soonest - now
+        return jobs, None if soonest == inf else max(soonest - now, TOGETHER_S)
