@@ -12,6 +12,7 @@ from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import add_common, add_session, add_turn, selected
 from ctxdiff_mcp.cli.shapes import run_json
 from ctxdiff_mcp.text.cache import cache_lines
+from ctxdiff_mcp.text.shown import masked_excerpt
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,8 +86,8 @@ def _verdict(one: VerdictRow) -> dict[str, Any]:
         "section": one.section,
         "path": one.path,
         "first_diff_char": one.first_difference,
-        "excerpts": one.excerpts,
-        "names": one.names,
+        "excerpts": [masked_excerpt(text, one.origins()) for text in one.excerpts],
+        "names": [masked_excerpt(text, one.origins()) for text in one.names],
         "content_hashes": [block.content_hash for block in one.blocks],
         "positions": one.positions,
         "reusable_sections": one.reusable,
@@ -114,7 +115,7 @@ def _sessions(one: SessionBreak) -> dict[str, Any]:
         "cause": one.cause,
         "path": one.path,
         "first_diff_char": one.first_difference,
-        "excerpts": one.excerpts,
+        "excerpts": [masked_excerpt(text, one.origins()) for text in one.excerpts],
         "reusable_sections": one.reusable,
         "shared_tokens": one.shared_tokens,
         "lost_tokens": one.lost_tokens,

@@ -8,6 +8,7 @@ from ctxdiff_mcp.answers.compare import Compared, DifferenceRow, SideRow
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.raw import raw
+from ctxdiff_mcp.text.shown import masked_excerpt
 
 EXCERPT_CHARS = 200
 
@@ -46,8 +47,9 @@ def _difference(row: DifferenceRow) -> dict[str, Any]:
 def _side(side: SideRow | None) -> dict[str, Any] | None:
     if side is None:
         return None
+    cut = Captured(raw(side.text)[side.start : side.start + EXCERPT_CHARS])
     return {
-        "excerpt": Captured(raw(side.text)[side.start : side.start + EXCERPT_CHARS]),
+        "excerpt": masked_excerpt(cut, (side.text,)),
         "start": side.start,
         "position": side.position,
         "block": None if side.block is None else block_json(side.block),

@@ -22,6 +22,7 @@ from ctxdiff_mcp.cli.select import Selected, add_common, selected
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.text.compare import compare_lines
 from ctxdiff_mcp.text.diff import diff_lines
+from ctxdiff_mcp.text.shown import masked
 
 _SIDE = re.compile(r"(.+):([0-9]+)", re.ASCII | re.DOTALL)
 
@@ -222,7 +223,7 @@ def _entry(answer: Diff, change: Change) -> dict[str, Any]:
         "block": block_json(change.block, text),
     }
     if change.kind == "modified" and change.before is not None:
-        edit = answer.edit(change)
+        edit = answer.edit(change, mask=masked)
         shape["old_block"] = block_json(change.before)
         shape["first_diff_char"] = edit.first_diff_char
         shape["inline_diff"] = edit.pieces

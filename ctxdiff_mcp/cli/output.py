@@ -14,7 +14,7 @@ from typing import Any
 from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.raw import raw
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import shown
+from ctxdiff_mcp.text.shown import masked, shown
 
 _CODES: dict[Style, str] = {
     "added": "32",
@@ -51,12 +51,13 @@ def write_json(answer: object) -> None:
 def plain(value: object) -> Any:
     """A value that JSON can spell: dataclasses by field name, captured text as text.
 
-    JSON has no word for NaN and the infinities; they become null.
+    Credentials in captured text are tags. NaN and the infinities, for which JSON has no word,
+    become null.
     """
     if isinstance(value, Captured):
-        return raw(value)
+        return masked(raw(value))
     if isinstance(value, Name):
-        return raw(value.text)
+        return masked(raw(value.text))
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):

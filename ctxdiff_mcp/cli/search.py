@@ -13,6 +13,7 @@ from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import add_common, add_session, add_turn, selected
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.text.search import MOST_WAYS, origin_lines, search_lines
+from ctxdiff_mcp.text.shown import masked_excerpt
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +66,7 @@ def as_json(answer: Search) -> dict[str, Any]:
 
 def _match(answer: Search, match: Match) -> dict[str, Any]:
     excerpt = answer.excerpt(match)
+    text = masked_excerpt(excerpt.text, (answer.text(match),))
     return {
         "block": block_json(match.block),
         "agent": match.agent,
@@ -75,7 +77,7 @@ def _match(answer: Search, match: Match) -> dict[str, Any]:
         "output_turns": match.output_turns,
         "events": [_event(answer, match, number) for number in range(len(match.events))],
         "positions": [{"seq": seq, "position": position} for seq, position in match.positions],
-        "excerpt": excerpt,
+        "excerpt": {"text": text, "start": excerpt.start, "total": excerpt.total},
     }
 
 

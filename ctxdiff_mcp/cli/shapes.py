@@ -10,6 +10,7 @@ from ctxdiff_mcp.answers.refs import BlockRef, RunRef
 from ctxdiff_mcp.answers.turns import TurnRow
 from ctxdiff_mcp.cli.output import plain
 from ctxdiff_mcp.gate.captured import Captured
+from ctxdiff_mcp.text.shown import masked_excerpt
 
 
 def run_json(run: RunRef) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def turn_json(row: TurnRow) -> dict[str, Any]:
 def finding_json(finding: FindingRow, run: Mapping[str, Any]) -> dict[str, Any]:
     """A finding, with evidence enough to check it and the next call ready to send."""
     following = finding.next
+    origins = finding.origins()
     return {
         "code": finding.code,
         "cause": finding.cause,
@@ -67,8 +69,8 @@ def finding_json(finding: FindingRow, run: Mapping[str, Any]) -> dict[str, Any]:
             "content_hashes": [block.content_hash for block in finding.blocks],
             "positions": finding.positions,
             "first_difference": finding.first_difference,
-            "names": finding.names,
-            "excerpts": finding.excerpts,
+            "names": [masked_excerpt(text, origins) for text in finding.names],
+            "excerpts": [masked_excerpt(text, origins) for text in finding.excerpts],
             "counts": dict(finding.counts),
             "path": finding.path,
             "reusable": finding.reusable,

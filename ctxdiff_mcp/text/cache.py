@@ -9,7 +9,7 @@ from ctxdiff_mcp.answers.cache import Cache
 from ctxdiff_mcp.answers.cache_sessions import SessionBreak
 from ctxdiff_mcp.answers.cache_verdict import CauseRows, RunCache, TurnCache, VerdictRow
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import approx, name, shown, snippet
+from ctxdiff_mcp.text.shown import approx, masked_excerpt, name, shown, snippet
 
 MOST_STRETCHES = 40
 STATES: dict[str, str] = {
@@ -130,14 +130,15 @@ def _evidence(one: VerdictRow) -> Iterator[Line]:
     if one.first_difference is not None:
         parts.append(f"first difference at character {one.first_difference}")
     if one.names:
-        parts.append(", ".join(shown(text) for text in one.names))
+        origins = one.origins()
+        parts.append(", ".join(shown(masked_excerpt(text, origins)) for text in one.names))
     parts += [f"{what}={count}" for what, count in one.counts]
     if one.reusable:
         parts.append(f"still reusable: {', '.join(one.reusable)}")
     if parts:
         yield Line(f"  {' · '.join(parts)}")
     for text in one.excerpts:
-        yield Line(f"  {snippet(text, 100)}")
+        yield Line(f"  {snippet(masked_excerpt(text, one.origins()), 100)}")
     if one.why:
         yield Line(f"  why: {one.why}")
     if one.remedy:
@@ -154,7 +155,7 @@ def _session(one: SessionBreak) -> Iterator[Line]:
     if one.first_difference is not None:
         yield Line(f"  first difference at character {one.first_difference}")
     for text in one.excerpts:
-        yield Line(f"  {snippet(text, 100)}")
+        yield Line(f"  {snippet(masked_excerpt(text, one.origins()), 100)}")
     yield Line("")
 
 

@@ -8,7 +8,7 @@ from ctxdiff_mcp.answers.compare import AgentsCompared, Compared, DifferenceRow,
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.raw import raw
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import name, shown, snippet
+from ctxdiff_mcp.text.shown import masked_excerpt, name, shown, snippet
 
 EXCERPT_CHARS = 120
 WORDS = {
@@ -76,7 +76,8 @@ def _told(words: str, row: DifferenceRow) -> Iterator[Line]:
     ]
     for sign, side, style in styles:
         if side is not None:
-            text = Captured(raw(side.text)[side.start : side.start + 8 * EXCERPT_CHARS])
+            cut = Captured(raw(side.text)[side.start : side.start + 8 * EXCERPT_CHARS])
+            text = masked_excerpt(cut, (side.text,))
             dots = "…" if side.start else ""
             yield Line(f"{sign} {dots}{snippet(text, EXCERPT_CHARS)}", style)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxdiff_mcp.answers.diff import Change, Diff, Edit
 from ctxdiff_mcp.gate.raw import raw
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import approx, name, shown, snippet
+from ctxdiff_mcp.text.shown import approx, masked, name, shown, snippet
 
 _SIGNS: dict[str, tuple[str, Style]] = {"added": ("+", "added"), "evicted": ("−", "evicted")}
 
@@ -50,7 +50,7 @@ def _header(answer: Diff, changed: int) -> Line:
 def _line(answer: Diff, change: Change) -> Line:
     place = f"[{name(change.label)}·{change.block.role}]"
     if change.kind == "modified":
-        return Line(f"~ {place} {edited(answer.edit(change))}", "modified")
+        return Line(f"~ {place} {edited(answer.edit(change, mask=masked))}", "modified")
     sign, style = _SIGNS[change.kind]
     text = snippet(answer.text(change))
     return Line(f"{sign} {place} {text}  {sign}{change.block.tokens} tok", style)

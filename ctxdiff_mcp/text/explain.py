@@ -10,7 +10,7 @@ from ctxdiff_mcp.answers.explain import ChosenBy, Explanation
 from ctxdiff_mcp.answers.findings import FindingRow
 from ctxdiff_mcp.answers.turns import Outcome
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import approx, block_name, name, shown, snippet
+from ctxdiff_mcp.text.shown import approx, block_name, masked_excerpt, name, shown, snippet
 
 CHOSEN: dict[ChosenBy, str] = {
     "asked": "",
@@ -96,8 +96,9 @@ def _finding(number: int, finding: FindingRow, *, detailed: bool) -> Iterator[Li
     yield Line(f"{head} · turn {finding.turn}{since}", _STYLES[finding.severity])
     if evidence := _evidence(finding):
         yield Line(f"   {evidence}")
+    origins = finding.origins()
     for excerpt in finding.excerpts[: None if detailed else MOST_EXCERPTS]:
-        yield Line(f"   {snippet(excerpt, 160)}")
+        yield Line(f"   {snippet(masked_excerpt(excerpt, origins), 160)}")
     if finding.why:
         yield Line(f"   why: {finding.why}")
     if finding.next is not None:
@@ -105,7 +106,9 @@ def _finding(number: int, finding: FindingRow, *, detailed: bool) -> Iterator[Li
 
 
 def _evidence(finding: FindingRow) -> str:
-    parts = [", ".join(shown(text) for text in finding.names)] if finding.names else []
+    origins = finding.origins() if finding.names else ()
+    names = (shown(masked_excerpt(text, origins)) for text in finding.names)
+    parts = [", ".join(names)] if finding.names else []
     if finding.tokens is not None:
         parts.append(f"{finding.tokens} tok{approx(exact=finding.tokens_method == 'exact')}")
     if finding.blocks:

@@ -7,9 +7,11 @@ from ctxdiff_mcp.text.lines import Line
 from ctxdiff_mcp.text.shown import name, shown
 
 
-def run_lines(answer: Runs) -> list[Line]:
-    """One line per run, newest first, then what could not be read."""
+def run_lines(answer: Runs, older: int = 0) -> list[Line]:
+    """One line per run, newest first, how many `older` ones there are, what could not be read."""
     lines = [Line(_row(row)) for row in answer.rows]
+    if older:
+        lines.append(Line(f"… and {older:,} older; --all lists them", "dim"))
     lines += [
         Line(f"{name(bad.name)}  cannot be read: {bad.reason.replace('_', ' ')}", "bad")
         for bad in answer.unreadable

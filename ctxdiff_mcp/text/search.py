@@ -10,7 +10,7 @@ from ctxdiff_mcp.answers.provenance import OriginRow, Origins
 from ctxdiff_mcp.answers.search import AtTurn, Left, Match, Search
 from ctxdiff_mcp.text.block import numbers
 from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import block_name, name, shown, snippet
+from ctxdiff_mcp.text.shown import block_name, masked_excerpt, name, shown, snippet
 
 EXCERPT_CHARS = 160
 MOST_WAYS = 40
@@ -54,7 +54,8 @@ def _match(answer: Search, match: Match) -> Iterator[Line]:
     agent = f" · {name(match.agent)}" if match.agent else ""
     yield Line(f"{block_name(match.block)} [{label}{match.block.role}]{agent}")
     yield Line(f"  {_history(answer, match)}")
-    yield Line(f"  {snippet(answer.excerpt(match).text, EXCERPT_CHARS)}", "dim")
+    excerpt = masked_excerpt(answer.excerpt(match).text, (answer.text(match),))
+    yield Line(f"  {snippet(excerpt, EXCERPT_CHARS)}", "dim")
 
 
 def _history(answer: Search, match: Match) -> str:

@@ -1,27 +1,55 @@
-"""Recorded text as one safe line of a terminal: what would act on it is shown instead."""
+"""Recorded text as one safe line of a terminal: what would act on it is shown instead.
+
+Credentials are shown as tags, as the server shows them: a terminal's output is pasted into issues.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
 
 from ctxdiff_mcp.answers.refs import BlockRef
 from ctxdiff_mcp.gate.captured import Captured, Name
 from ctxdiff_mcp.gate.clean import clean
 from ctxdiff_mcp.gate.raw import raw
+from ctxdiff_mcp.gate.secrets import SecretTags
 
+TAGS = SecretTags()
+"""Of this process: the same credential has the same tag wherever a command shows it."""
+READ_CHARS = 8_000
+"""Of a text of which only the start is shown: a credential there is looked at whole."""
+SHORT_NAME = 200
 SNIPPET_CHARS = 70
 HASH_CHARS = 12
 """Digits of a content hash that are shown; a block can be asked for with them."""
 UNLABELED = "(unlabeled)"
 
 
+def masked(text: str) -> str:
+    """The text with credentials as tags."""
+    return _masked_name(text) if len(text) <= SHORT_NAME else TAGS.masked(text)
+
+
+def masked_excerpt(text: Captured, origins: Sequence[Captured]) -> Captured:
+    """An excerpt without the pieces of its origins' credentials."""
+    return Captured(TAGS.masked_by(raw(text), [raw(one) for one in origins]))
+
+
+@lru_cache(maxsize=10_000)
+def _masked_name(text: str) -> str:
+    # A run of 5,000 turns shows the same few names on each.
+    return TAGS.masked(text)
+
+
 def shown(text: Captured | str) -> str:
     """The text on one line: line breaks as `⏎`, tabs as `⇥`, all that is not plain as `⟦HEX⟧`."""
     plain = raw(text) if isinstance(text, Captured) else text
-    return clean(plain).replace("\n", "⏎").replace("\t", "⇥")
+    return clean(masked(plain)).replace("\n", "⏎").replace("\t", "⇥")
 
 
 def paragraphs(text: Captured) -> list[str]:
     """The text line by line, safe to print."""
-    return clean(raw(text)).replace("\t", "    ").split("\n")
+    return clean(masked(raw(text))).replace("\t", "    ").split("\n")
 
 
 def name(value: Name | None) -> str:
@@ -32,7 +60,7 @@ def name(value: Name | None) -> str:
 def snippet(text: Captured, chars: int = SNIPPET_CHARS) -> str:
     """The start of a text in quotes, its blanks folded."""
     # Only the start is looked at: a block may be megabytes long.
-    folded = " ".join(raw(text)[: chars * 8].split())
+    folded = " ".join(masked(raw(text)[: max(chars * 8, READ_CHARS)]).split())
     cut = folded if len(folded) <= chars else folded[:chars] + "…"
     return f"'{shown(cut)}'"
 

@@ -60,6 +60,7 @@ def test_an_empty_folder_has_no_runs_and_that_is_an_answer(ctxdiff: Cli) -> None
     assert ctxdiff("runs").status == 0
     assert json.loads(ctxdiff("runs", "--json").out) == {
         "runs": [],
+        "total": 0,
         "unreadable": [],
         "complete": True,
     }
