@@ -71,7 +71,7 @@ def doubled(text: str) -> Repeat | None:
         first, rest = bare[:length], bare[len(bare) - length :]
         if first == rest and not bare[length : len(bare) - length].strip():
             start = text.index(bare) + len(bare) - length
-            return Repeat(first, 2, start) if len(set(first)) > 3 else None
+            return None if _is_pattern(bare, length) else Repeat(first, 2, start)
     return None
 
 
@@ -91,6 +91,14 @@ def windows(text: str) -> frozenset[int]:
         for at in range(len(telling) - WINDOW + 1)
     }
     return frozenset(found if len(found) <= WINDOWS else sorted(found)[:WINDOWS])
+
+
+def _is_pattern(text: str, half: int) -> bool:
+    """True for a text that repeats less than its half all along: a rule of dashes, equal rows."""
+    if len(set(text[:half])) <= 3:
+        return True
+    again = text.find(text[: min(half, 32)], 1)
+    return 0 < again < half and text.startswith(text[again:])
 
 
 def _is_telling(unit: str) -> bool:

@@ -26,6 +26,10 @@ from ctxdiff_analyzers.timeline import Timeline
 
 LEAST_RESULT = 160
 """Code points from which a result that came twice costs something."""
+LEAST_TOKENS, LEAST_READ = 16, 64
+"""Tokens of a result that may be the same as another, and that may overlap with another."""
+COMPARED = 256
+"""Earlier results that new ones are compared with, the latest."""
 LARGE = 500
 """Duplicate tokens that make a finding more than a trifle."""
 OVERLAP, LEAST_WINDOWS = 0.5, 8
@@ -74,7 +78,7 @@ def results(scene: Scene) -> Iterator[Finding]:
     if not any(one.index in new for one in found):
         return
     same: defaultdict[bytes, list[Result]] = defaultdict(list)
-    for one in found:
+    for one in _comparable(scene, found, new):
         digest, chars = result_print(scene, one.index)
         if chars >= LEAST_RESULT:
             same[digest].append(one)
@@ -91,6 +95,26 @@ def results(scene: Scene) -> Iterator[Finding]:
         told += 1
         if told == TOLD:
             return
+
+
+def _comparable(scene: Scene, found: Sequence[Result], new: set[int]) -> list[Result]:
+    """The new results, and the earlier ones that may hold the same or a piece of the same."""
+    fresh = [one for one in found if one.index in new]
+    sizes = [scene.new_block(one.index).token_count for one in fresh]
+    large = max(sizes) >= LEAST_READ
+    earlier = [
+        one
+        for one in found
+        if one.index not in new
+        and (size := scene.new_block(one.index).token_count) >= LEAST_TOKENS
+        and ((large and size >= LEAST_READ) or any(_is_near(size, other) for other in sizes))
+    ]
+    return sorted((*earlier[-COMPARED:], *fresh), key=lambda one: one.index)
+
+
+def _is_near(size: int, other: int) -> bool:
+    # Equal contents count alike but for the ids around them.
+    return abs(size - other) <= 32 + other // 10
 
 
 def within(scene: Scene) -> Iterator[Finding]:
