@@ -201,10 +201,10 @@ def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _
     kinds: defaultdict[tuple[str, str], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for i in waiting:
         head = sides.timeline.blocks[sides.old[i]]
-        kinds[head.role, head.kind][0].append(i)
+        kinds[head.role, _form(head.kind)][0].append(i)
     for j in rest:
         head = sides.there.blocks[sides.new[j]]
-        kinds[head.role, head.kind][1].append(j)
+        kinds[head.role, _form(head.kind)][1].append(j)
     for (_, kind), (olds, news) in kinds.items():
         if not olds or not news:
             continue
@@ -220,16 +220,25 @@ def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _
     return same, edited
 
 
+def _form(kind: str) -> str:
+    """A message that gets a marker is sent as a part; its content stays what it is."""
+    return "message" if kind == "content_part" else kind
+
+
 def _candidates(timeline: Timeline, blocks: Sequence[int]) -> list[similar.Candidate]:
     # What is remembered are sketches and no texts, which may be many and long.
     return [
         similar.Candidate(
-            timeline.text_of(timeline.blocks[block].content_hash),
+            without_markers(timeline.text_of(timeline.blocks[block].content_hash)),
             timeline.fact("identity", block, _identity(timeline.blocks[block].kind)),
-            partial(timeline.fact, "sketch", block, similar.sketch),
+            partial(timeline.fact, "sketch", block, _sketch),
         )
         for block in blocks
     ]
+
+
+def _sketch(text: str) -> frozenset[int]:
+    return similar.sketch(without_markers(text))
 
 
 def _identity(kind: str) -> Callable[[str], str | None]:

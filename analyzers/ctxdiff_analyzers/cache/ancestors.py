@@ -56,7 +56,7 @@ def ancestor(timeline: Timeline, turn: Turn, rules: Rules) -> Ancestor | None:
     if newest is None:
         return None
     first = _against(timeline, newest, new, rules)
-    if first.is_whole or _last_is_kept(newest, turn):
+    if first.is_whole or (first.shares_head and _last_is_kept(newest, turn)):
         return first
     found = [first, *(_against(timeline, earlier, new, rules) for earlier in recent)]
     longest = max(one.at[1] for one in found)
@@ -66,6 +66,18 @@ def ancestor(timeline: Timeline, turn: Turn, rules: Rules) -> Ancestor | None:
     # All part before the conversation: what they hold of it decides.
     said = set(turn.inputs[len(new.head) :])
     return max(best, key=lambda one: len(said.intersection(one.turn.inputs)))
+
+
+def goes_on_elsewhere(timeline: Timeline, old: Rendered, turn: Turn, rules: Rules) -> bool:
+    """Whether one of the agent's next few turns after `turn` goes on from the turn `old`."""
+    mine = timeline.of_agent(turn.agent).turns
+    at = bisect_left(mine, turn.seq, key=_seq)
+    for later in mine[at + 1 : at + 1 + LOOK_BACK]:
+        if len(later.inputs) > len(old.blocks):
+            new = rendered(timeline, later, rules)
+            if parting(timeline, old, new)[0] >= len(old.blocks):
+                return True
+    return False
 
 
 def relatives(timeline: Timeline, turn: Turn, rules: Rules) -> list[Ancestor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ctxdiff_analyzers.cache.ancestors import goes_on_elsewhere
 from ctxdiff_analyzers.cache.difference import difference
 from ctxdiff_analyzers.cache.rules import LIFE_KEYS, Section, model_of
 from ctxdiff_analyzers.cache.situation import Situation
@@ -38,7 +39,7 @@ def content(case: Situation) -> Suspect | None:
     if earlier is not None:
         return earlier
     found = difference(case.whole, before.view, before.new, before.at)
-    if not found.goes_on:
+    if not found.goes_on or (found.section != "messages" and begins_another(case)):
         return None
     return Suspect(
         "cache_break",
@@ -126,6 +127,19 @@ def _earlier_in_the_bytes(case: Situation, end: int) -> Suspect | None:
         place=found.place,
         names=found.difference.names,
     )
+
+
+def begins_another(case: Situation) -> bool:
+    """Whether the turn begins a conversation of its own beside that of the turn before.
+
+    That is so where nothing was answered in it yet and the turn before is gone on from by others.
+    """
+    before = case.before
+    assert before is not None
+    roles = (case.whole.blocks[block].role for block in case.view.blocks[len(case.view.head) :])
+    if "assistant" in roles:
+        return False
+    return goes_on_elsewhere(case.whole, before.view, case.turn, case.rules)
 
 
 def certainty_of(case: Situation) -> Certainty:

@@ -6,8 +6,11 @@ import json
 
 from ctxdiff_analyzers.align import in_order
 from ctxdiff_analyzers.cache.pair import Difference, Pair
-from ctxdiff_analyzers.content import part_type
+from ctxdiff_analyzers.content import part_type, without_markers
+from ctxdiff_analyzers.edits import ends, form_cause
 
+ALIKE = 0.6
+"""Part of a message that must have stayed for it to be the same message, edited."""
 THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
 
 
@@ -34,12 +37,33 @@ def taken_out(pair: Pair) -> Difference | None:
 def said_otherwise(pair: Pair) -> Difference:
     """What is at fault where two turns part behind their system text."""
     i, j = pair.inputs
+    if _is_other_form(pair, i, j):
+        return _edited(pair, i, j)
     stayed = {**dict(pair.found.same), **dict(pair.found.edited)}
     if not _goes_on(pair, i, j, stayed):
         return pair.told("messages", None, i, j, goes_on=False)
     if (i, j) in pair.found.edited:
         return _edited(pair, i, j)
     return _displaced(pair, i, j, stayed) if i in stayed else _gone(pair, i, j, stayed)
+
+
+def _is_other_form(pair: Pair, i: int, j: int) -> bool:
+    """Whether a past message is edited and has lost or got a marker, which makes a part of it.
+
+    The conversation then goes on behind it, so that the one is in the other's place.
+    """
+    old, new = pair.head(pair.old, i), pair.head(pair.new, j)
+    if {old.kind, new.kind} != {"message", "content_part"} or old.role != new.role:
+        return False
+    olds, news = pair.old.blocks, pair.new.blocks
+    if olds[pair.i] in news or news[pair.j] in olds or j + 1 >= len(news):
+        return False
+    if i + 1 < len(olds) and olds[pair.i + 1] not in news[pair.j + 1 : pair.j + 3]:
+        return False
+    texts = [without_markers(pair.text(side, at)) for side, at in ((pair.old, i), (pair.new, j))]
+    if form_cause(*texts) is not None:
+        return True
+    return sum(ends(*texts)) >= ALIKE * max(map(len, texts))
 
 
 def _goes_on(pair: Pair, i: int, j: int, stayed: dict[int, int]) -> bool:
@@ -62,8 +86,8 @@ def _edited(pair: Pair, i: int, j: int) -> Difference:
     if "image" in (old.kind, new.kind):
         what = "image_removed" if new.kind != "image" else "replay_differs_from_sent"
         return pair.told("messages", what, i, j)
-    run = [i, *([i + 1] if i + 1 in pair.found.gone else [])]
-    if _merges(pair, run, pair.text(pair.new, j)):
+    told_apart = i + 1 < len(pair.old.turn.inputs) and i + 1 not in dict(pair.found.same)
+    if told_apart and _merges(pair, [i, i + 1], pair.text(pair.new, j)):
         return pair.told("messages", "messages_merged", i, j, is_edit=True)
     cause = pair.edit_cause(i, j)
     if cause in (None, "section_appended"):

@@ -99,7 +99,7 @@ def parting(timeline: Timeline, old: Rendered, new: Rendered) -> tuple[int, int]
             i += 1
         elif is_marker(timeline, news[j]):
             j += 1
-        elif _same_but_for_a_marker(timeline, olds, news, i, j):
+        elif _same_but_for_a_marker(timeline, olds[i], news[j]):
             i, j = i + 1, j + 1
         else:
             return i, j
@@ -118,13 +118,12 @@ def _equal_run(olds: list[int], news: list[int], i: int, j: int) -> int:
     )
 
 
-def _same_but_for_a_marker(
-    timeline: Timeline, olds: list[int], news: list[int], i: int, j: int
-) -> bool:
-    # A block that stands elsewhere on the other side has moved; its text need not be read.
+def _same_but_for_a_marker(timeline: Timeline, old: int, new: int) -> bool:
+    heads = timeline.blocks[old], timeline.blocks[new]
+    # A marker makes a part of a message; it shows in the JSON of a part or a tool.
+    parts = [head.kind != "message" and head.opens_json for head in heads]
     return (
-        may_differ_by_marker(timeline, olds[i], timeline, news[j])
-        and olds[i] not in news
-        and news[j] not in olds
-        and bare_digest(timeline, olds[i]) == bare_digest(timeline, news[j])
+        any(parts)
+        and may_differ_by_marker(timeline, old, timeline, new)
+        and bare_digest(timeline, old) == bare_digest(timeline, new)
     )

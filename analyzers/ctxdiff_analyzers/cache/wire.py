@@ -47,7 +47,11 @@ def wire_difference(timeline: Timeline, before: Ancestor, end: int) -> WireDiffe
         pointers = place_of(timeline, old.turn, i), place_of(timeline, new.turn, j)
         if pointers[0] is None or pointers[1] is None:
             continue
-        values = _value(bodies[0], pointers[0]), _value(bodies[1], pointers[1])
+        whole = pointers[0] == pointers[1]
+        values = (
+            _value(bodies[0], pointers[0], whole=whole),
+            _value(bodies[1], pointers[1], whole=whole),
+        )
         if _spelled(values[0]) == _spelled(values[1]):
             continue
         where = first_reordered(values[0], values[1], dotted(pointers[1]) or "")
@@ -89,11 +93,16 @@ def _reordered(old: Any, new: Any, path: str, depth: int) -> Iterator[str]:
             yield from _reordered(one, other, f"{path}[{at}]", depth + 1)
 
 
-def _value(body: Any, pointer: str) -> Any:
-    """What stands at a block's place, for a message with one content the message itself."""
-    if pointer.endswith("/content"):
+def _value(body: Any, pointer: str, *, whole: bool) -> Any:
+    """What stands at a block's place, for a message with one content the message itself.
+
+    Without `whole`, where the other side has its text in another form, the text alone.
+    """
+    if whole and pointer.endswith("/content"):
         pointer = pointer.removesuffix("/content")
-    return _unmarked(resolved(body, pointer))
+    found = _unmarked(resolved(body, pointer))
+    lone = isinstance(found, dict) and set(found) <= {"type", "text"} and "text" in found
+    return found["text"] if lone else found
 
 
 def _unmarked(value: Any) -> Any:
