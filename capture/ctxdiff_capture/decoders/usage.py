@@ -51,6 +51,19 @@ _LIFE_TIMES = {
     "cache_write_1h_tokens": ("ephemeral_1h_input_tokens", "1h"),
 }
 _LARGEST = 2**53 - 1
+_KNOWN = frozenset(
+    (
+        *_READ_BESIDE,
+        *_WRITE_BESIDE,
+        *_READ_INSIDE,
+        *_THOUGHTS,
+        *_TOOL_PROMPT,
+        *_DETAILS_IN,
+        *_DETAILS_OUT,
+        *("reasoning_tokens", "cache_write_tokens", "cache_creation", "cacheDetails"),
+    )
+)
+"""Everything that is looked at beyond the prompt's and the output's counters."""
 
 
 def usage_of(raw: Json, provider: str | None = None, surface: str | None = None) -> Usage:
@@ -64,6 +77,10 @@ def usage_of(raw: Json, provider: str | None = None, surface: str | None = None)
     """
     if not isinstance(raw, Mapping):
         return Usage()
+    if _KNOWN.isdisjoint(raw):
+        # Most objects have a counter for the prompt and one for the output, and nothing else.
+        plain = _first(raw, _PROMPT), _first(raw, _OUTPUT)
+        return Usage(prompt_tokens=plain[0], output_tokens=plain[1])
     read, write = _cached(raw)
     return Usage(
         prompt_tokens=_prompt(raw, read, write, _excludes_cache(raw, provider, surface)),

@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxdiff_capture.model import Block, BlockHead, CallHead, Session
 from ctxdiff_capture.store.values import (
+    MAX_COUNT,
     JsonColumns,
     Notes,
     count_or_none,
@@ -175,6 +176,10 @@ def block_heads(
 
 def _block_head(row: Sequence[Any], notes: Notes) -> BlockHead:
     content_hash, role, kind, count, method, is_empty, opens_json = row
+    are_texts = type(role) is type(kind) is type(method) is str
+    if are_texts and type(count) is int and 0 <= count <= MAX_COUNT:
+        # As every writer stores them: a session has thousands, and each call costs.
+        return BlockHead(content_hash, role, kind, count, method, is_empty == 1, opens_json == 1)
     return BlockHead(
         content_hash,
         text(role),

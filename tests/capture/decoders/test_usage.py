@@ -136,3 +136,11 @@ def test_no_usage_object_raises_and_no_part_exceeds_what_excludes_it(raw):
     usage = usage_of(raw, "anthropic")
     counts = [getattr(usage, name) for name in Usage.__dataclass_fields__]
     assert all(count is None or (type(count) is int and count >= 0) for count in counts)
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), VALUES), st.sampled_from(["openai", "anthropic", ""])
+)
+def test_the_short_way_for_plain_objects_gives_what_the_long_one_does(raw, provider):
+    # A name that is looked at and says nothing takes the long way.
+    assert usage_of(raw, provider) == usage_of({**raw, "cacheDetails": None}, provider)
