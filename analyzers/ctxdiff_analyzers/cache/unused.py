@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ctxdiff_analyzers.cache.ancestors import Ancestor
 from ctxdiff_analyzers.cache.breaks import certainty_of
 from ctxdiff_analyzers.cache.ledger import overlaps, reported
 from ctxdiff_analyzers.cache.markers import Marks
@@ -16,6 +19,8 @@ TAIL = 1_024
 stays behind is worth a word."""
 LONG_TAIL, TAIL_SHARE = 4_096, 2
 """The same for a program that marks its system text alone: tokens, and times what is cached."""
+LOOKED_AT = 16
+"""Where a run fares alike from turn to turn, markers are read at every sixteenth."""
 MARGIN = 64
 """Tokens by which a prefix must exceed the minimum before a miss is the provider's."""
 LONG_GAP_S = 3_600
@@ -68,6 +73,8 @@ def too_many_markers(case: Situation) -> Suspect | None:
     most = case.rules.markers_max
     if most is None or case.told.cached:
         return None
+    if not case.closely and case.turn.call.error is None:
+        return None
     marks = case.marks
     if marks is None or len(marks.points) <= most:
         return None
@@ -86,6 +93,13 @@ def unmarked(case: Situation) -> Suspect | None:
     before = case.before
     if not case.rules.explicit or before is None or case.told.cached:
         return None
+    if (same := _as_before(case, "unmarked")) is not None:
+        return same
+    found = _unmarked(case)
+    return _noted(case, "unmarked", found)
+
+
+def _unmarked(case: Situation) -> Suspect | None:
     marks = case.marks
     if marks is None or marks.points or not _is_long(case):
         return None
@@ -200,6 +214,13 @@ def tail(case: Situation) -> Suspect | None:
         return None
     if told.uncached is not None and told.uncached < TAIL:
         return None
+    if (same := _as_before(case, "tail")) is not None:
+        return same
+    return _noted(case, "tail", _tail(case, before))
+
+
+def _tail(case: Situation, before: Ancestor) -> Suspect | None:
+    told = case.told
     marks, old = case.marks, case.marks_before
     if marks is None or old is None or marks.last is None or old.last is None:
         return None
@@ -266,6 +287,28 @@ def provider_missed(case: Situation) -> Suspect | None:
         RULES["provider"],
         counts=(("could_have_been_read", case.could), ("identical", int(again))),
     )
+
+
+def _as_before(case: Situation, judge: str) -> Suspect | None:
+    """What the judge found of the turn before, where a run is judged and usage says the same.
+
+    Markers of a run's turns change together; every sixteenth turn is looked at all the same.
+    """
+    before = case.before
+    if case.closely or before is None or case.turn.seq % LOOKED_AT == 0 or case.told.read is None:
+        return None
+    found: dict[str, Suspect] = case.whole.known(f"cache {judge}", dict)
+    same = found.get(before.turn.call.id)
+    unchanged = case.told.read == reported(before.turn, case.rules).read
+    return _noted(case, judge, same) if same is not None and unchanged else None
+
+
+def _noted(case: Situation, judge: str, found: Suspect | None) -> Suspect | None:
+    if found is not None:
+        notes: dict[str, Suspect] = case.whole.known(f"cache {judge}", dict)
+        since = found.since or (case.turn.seq if found.cause == "no_breakpoint" else None)
+        notes[case.turn.call.id] = replace(found, since=since)
+    return found
 
 
 def _lives(case: Situation, marks: Marks | None) -> set[int]:
