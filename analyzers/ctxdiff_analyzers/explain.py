@@ -97,7 +97,7 @@ def findings_at(timeline: Timeline, turn: Turn, window: int | None = None) -> tu
 def _findings_at(timeline: Timeline, turn: Turn, window: int | None) -> tuple[Finding, ...]:
     scene = _scene(timeline, turn, window)
     found = [
-        _with_start(timeline, scene, detector, finding)
+        _with_start(timeline, scene, detector, finding, window)
         for detector in DETECTORS
         for finding in detector(scene)
     ]
@@ -107,6 +107,13 @@ def _findings_at(timeline: Timeline, turn: Turn, window: int | None) -> tuple[Fi
 
 
 def _scene(timeline: Timeline, turn: Turn, window: int | None) -> Scene:
+    # A turn is looked at again when the next ones ask since when something is so.
+    return timeline.remembered(
+        f"scene {turn.seq} {window}", lambda: _new_scene(timeline, turn, window)
+    )
+
+
+def _new_scene(timeline: Timeline, turn: Turn, window: int | None) -> Scene:
     mine = timeline.of_agent(turn.agent)
     previous = predecessor(mine, turn)
     billed = turn.usage.prompt_tokens
@@ -122,7 +129,9 @@ def _scene(timeline: Timeline, turn: Turn, window: int | None) -> Scene:
     )
 
 
-def _with_start(timeline: Timeline, scene: Scene, detector: Detector, finding: Finding) -> Finding:
+def _with_start(
+    timeline: Timeline, scene: Scene, detector: Detector, finding: Finding, window: int | None
+) -> Finding:
     """The finding, with the first of the turns right before at which it was true likewise."""
     if (
         finding.code not in REPEATABLE
@@ -134,7 +143,7 @@ def _with_start(timeline: Timeline, scene: Scene, detector: Detector, finding: F
     for _ in range(REPEATS_LOOKED_AT):
         if earlier is None:
             break
-        there = _scene(timeline, earlier, None)
+        there = _scene(timeline, earlier, window)
         if not any((f.code, f.cause) == (finding.code, finding.cause) for f in detector(there)):
             break
         since, earlier = earlier.seq, there.previous

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from ctxdiff_analyzers.roles import is_conversation
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
@@ -21,7 +23,8 @@ def predecessor(timeline: Timeline, turn: Turn) -> Turn | None:
         turn: one of them.
     """
     mine = timeline.of_agent(turn.agent).turns
-    recent = [earlier for earlier in mine if earlier.seq < turn.seq][-LOOK_BACK:]
+    at = bisect_left(mine, turn.seq, key=lambda other: other.seq)
+    recent = mine[max(0, at - LOOK_BACK) : at]
     said = {block for block in turn.inputs if is_conversation(timeline.blocks[block])}
     # Newest first: of several that share as much, `max` takes the first.
     return max(

@@ -65,6 +65,10 @@ def broken_turns(whole: Timeline, scope: Timeline, window: int | None = None) ->
         scope: the turns that are asked about.
         window: size of the model's context window in tokens, as the user states it.
     """
+    return scope.remembered(f"broken {window}", lambda: _broken_turns(whole, scope, window))
+
+
+def _broken_turns(whole: Timeline, scope: Timeline, window: int | None) -> list[Suspect]:
     chosen = {*islice(_grave(scope, window), MOST_GRAVE), *islice(_changed(scope), MOST_CHANGED)}
     found = []
     for seq in sorted(chosen):
