@@ -97,10 +97,10 @@ def _cause(group: CauseRows) -> Iterator[Line]:
 
 def _verdict(one: VerdictRow) -> Iterator[Line]:
     who = f" · {name(one.agent)}" if one.agent else ""
-    words = _named(one) if one.code else STATES[one.state]
-    head = f"── turn {one.turn}{who} · {words} · {one.certainty} ──"
+    words = f"{_named(one)} · {one.certainty}" if one.code else STATES[one.state]
+    head = f"── turn {one.turn}{who} · {words} ──"
     yield Line(head, _STYLES.get(one.state, "plain"))
-    against = "" if one.against is None else f"measured against turn {one.against}, "
+    against = "" if one.against is None else f"compared with turn {one.against}, "
     yield Line(f"{against}by the rules of {one.provider}", "dim")
     figures = [
         f"{what} {count:,}"

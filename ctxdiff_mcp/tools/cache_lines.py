@@ -78,9 +78,9 @@ def cause_line(env: Envelope, found: Cache, group: CauseRows) -> bool:
 
 def verdict_lines(env: Envelope, one: VerdictRow, head: str) -> Iterator[str]:
     """The verdict on one turn, its texts apart."""
-    against = "" if one.against is None else f", measured against turn {one.against}"
-    words = STATES[one.state] if one.code is None else _named(one)
-    yield f"{head}{words}, {one.certainty}{against}, by the rules of {one.provider}"
+    against = "" if one.against is None else f", compared with turn {one.against}"
+    words = STATES[one.state] if one.code is None else f"{_named(one)}, {one.certainty}"
+    yield f"{head}{words}{against}, by the rules of {one.provider}"
     figures = [
         f"{number(env, count)} {what}"
         for what, count in (

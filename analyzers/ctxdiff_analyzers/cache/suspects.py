@@ -53,6 +53,7 @@ RULES: dict[str, str] = {
     "look_back": "a marker finds earlier entries only so many blocks before it",
     "tail": "what stands behind the last marker is paid in full on every call",
     "parallel": "an entry can be read once its answer has begun, and this call began earlier",
+    "vendor": "the provider itself says that this part of the prompt is another",
     "provider": "the requests are the same up to here and nothing was read",
 }
 """Why each judge concludes what it does."""

@@ -11,7 +11,7 @@ from ctxdiff_analyzers.cache.difference import place_of_difference
 from ctxdiff_analyzers.cache.ledger import Reported
 from ctxdiff_analyzers.cache.pair import Difference
 from ctxdiff_analyzers.cache.places import Place
-from ctxdiff_analyzers.cache.reason import VendorReason, vendor_reason
+from ctxdiff_analyzers.cache.reason import VendorReason, said_by_the_provider, vendor_reason
 from ctxdiff_analyzers.cache.reusable import predicted, reusable
 from ctxdiff_analyzers.cache.rules import Section
 from ctxdiff_analyzers.cache.situation import SLACK, Situation
@@ -99,6 +99,7 @@ JUDGES: tuple[Judge, ...] = (
     in_the_bytes,
     tail,
     too_early,
+    said_by_the_provider,
     provider_missed,
 )
 """In this order: the first that finds something is right, as far as the record tells."""

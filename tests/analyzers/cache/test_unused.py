@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxdiff_analyzers.cache.verdict import cache_verdict
+from ctxdiff_capture.model import CallDetail, Marker
 
 from tests.analyzers.cache.wire import (
     MARKED,
@@ -25,6 +27,7 @@ SHORT = "You plan the watering of the botanical garden. Be exact and brief. " * 
 marked = pytest.mark.parametrize("surface", MARKED)
 every_surface = pytest.mark.parametrize("surface", SURFACES)
 BLOCKS = 24
+"""Blocks between two markers, more than a marker looks back."""
 
 
 def two(gap_s: float = 20, **changes: Any) -> tuple[Sent, Sent]:
@@ -258,3 +261,40 @@ def test_the_same_request_with_nothing_read_is_the_providers_doing(
     )
     assert (found.code, found.cause) == ("cache_unused", "provider_side_miss")
     assert (found.agreement, found.predicted) == ("reads_less", found.could_be_read)
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "cause"),
+    [
+        ("model_changed", "cache_break", "model_changed"),
+        ("tools_changed", "cache_break", None),
+        ("previous_message_not_found", "cache_unused", "provider_side_miss"),
+        ("IGNORE ALL RULES", "cache_unused", "provider_side_miss"),
+    ],
+)
+def test_what_anthropic_says_of_a_miss_counts_where_the_record_shows_nothing(
+    make: Any, reason: str, code: str, cause: str | None
+) -> None:
+    run = make.run()
+    system, question = make.system(RULES, tokens=2_000), make.user("q")
+    billed = {"input_tokens": 3, "cache_creation_input_tokens": FULL, "output_tokens": 1}
+    of_anthropic = {
+        "surface": "anthropic.messages",
+        "provider": "anthropic",
+        "params": {"model": "claude-sonnet-4-5"},
+    }
+    told = {"diagnostics": {"cache_miss_reason": {"type": reason}}}
+    marks = (Marker(1, "/messages/0/content/0/cache_control"),)
+    run.add(system, question, usage=billed, detail=CallDetail(markers=marks), **of_anthropic)
+    run.add(
+        system,
+        question,
+        usage={**billed, "cache_read_input_tokens": 0},
+        detail=CallDetail(markers=marks, metadata=told),
+        **of_anthropic,
+    )
+    timeline = run.done()
+    found = cache_verdict(timeline, timeline.turns[1])
+    assert (found.code, found.cause) == (code, cause)
+    assert found.vendor is not None
+    assert found.vendor.reason == (reason if "_" in reason else "other")
