@@ -86,6 +86,8 @@ _PAYLOAD = frozenset(("data", "content", "results", "output", "body", "result"))
 """Keys under which the thing asked for is, where they are not empty."""
 _UNSAID = frozenset(("", "none", "null", "nil", "no", "false", "ok", "0", "success", "n/a", "-"))
 _LINE_KEYS = frozenset(("line", "row", "column", "col", "file", "filename", "loc", "lineno"))
+_PAIR = re.compile(r"\s{0,8}([\w .-]{1,30}?)\s{0,3}[:=]\s{0,3}(\S.{0,300})")
+MOST_PAIRS = 8
 _PROGRAM = re.compile(r"^[\w./-]{1,40}: (?:\(\d+\) )?")
 """The name of the program that speaks: `curl: (7) `."""
 _SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=\S{2})|[。！？]")  # noqa: RUF001
@@ -240,8 +242,23 @@ def _of_text(text: str, echoed: frozenset[str], depth: int) -> Failure | None:
             value = _literal(bare)
         if value is not None and value != text:
             return _of_value(value, echoed, depth + 1)
+    if depth <= DEEPEST and (pairs := _pairs(bare)):
+        found = _of_object(pairs, echoed, depth + 1)
+        if found is not None:
+            return Failure(found.rule, bare[:SHORT_CHARS])
     rule = _rule_of(bare)
     return None if rule is None else Failure(rule, _message(bare, rule))
+
+
+def _pairs(bare: str) -> dict[str, Any]:
+    """A few lines of `key: value` as an object; empty for any other text."""
+    if len(bare) > SHORT_CHARS or not 1 <= bare.count("\n") <= MOST_PAIRS:
+        return {}
+    found = [_PAIR.fullmatch(line) for line in bare.splitlines() if line.strip()]
+    pairs = {one[1]: one[2] for one in found if one is not None}
+    if len(pairs) != len(found):
+        return {}
+    return {k: int(v) if v.isascii() and v.isdecimal() else v for k, v in pairs.items()}
 
 
 def _literal(bare: str) -> Any:

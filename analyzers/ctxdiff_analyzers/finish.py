@@ -19,9 +19,19 @@ REFUSED = frozenset(
         "spii",
         "content_filtered",
         "guardrail_intervened",
+        "image_safety",
+        "language",
     )
 )
 """Reasons of a model or a provider that declined, in lower case."""
+
+MALFORMED = frozenset(("malformed_function_call", "malformed_tool_use", "invalid_tool_call"))
+"""Reasons of a tool call that the provider itself could not read: Gemini, Bedrock."""
+
+
+def is_malformed(call: CallHead) -> bool:
+    """True when the provider says that the model's tool call cannot be read."""
+    return (call.finish_reason or "").lower() in MALFORMED
 
 
 def is_cut_off(call: CallHead) -> bool:

@@ -71,7 +71,7 @@ FOLLOWS: Mapping[Code, frozenset[Code]] = {
     "orphan_tool_call": frozenset(("context_evicted", "call_failed")),
     "tool_missing": frozenset(("tools_changed", "tool_unknown", "tool_error")),
     "tool_unknown": frozenset(("tool_error",)),
-    "tool_arguments_invalid": frozenset(("tool_error",)),
+    "tool_arguments_invalid": frozenset(("tool_error", "output_empty")),
     "tool_loop": frozenset(("duplicate_context",)),
     "window_pressure": frozenset(("call_failed", "output_truncated")),
     "growth_spike": frozenset(("window_pressure",)),

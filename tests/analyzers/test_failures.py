@@ -122,6 +122,10 @@ FAILURES = [
     '{"result": {"error": "no such member"}}',
     '{"output": "Error: unknown tool"}',
     '[{"type": "text", "text": "Error: inner"}]',
+    # lines of a key and a value
+    "status: failed\nmessage: the calendar refused the change",
+    "exit_code = 4\nstderr = cannot bind",
+    "ok: false\nerror: closed",
     '"Error: quoted"',
 ]
 NO_FAILURES = [
@@ -177,6 +181,8 @@ NO_FAILURES = [
     '{"temperature": 404, "status": "ok"}',
     '{"status_code": 200, "body": "Error: page"}',
     '{"exit_code": 0, "stdout": "Error: handled", "stderr": ""}',
+    "order: 12\nstatus: failed\ncustomer: C2\nmessage: card declined",
+    "status: ok\nmessage: timeout set to 30",
     # logs, search hits, code
     "2026-01-01 10:00:00 ERROR connection refused\n2026-01-01 10:00:02 INFO retry succeeded",
     "ERROR worker 3 died\nINFO restarted\nINFO ready",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,6 +15,17 @@ from ctxdiff_analyzers.finish import is_cut_off, was_declined
 from ctxdiff_analyzers.schemas import calls_in, is_unanswered
 
 LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxTokens")
+REFUSAL_TOKENS = 80
+"""A longer answer says more than that it refuses."""
+DECLINED = re.compile(
+    r"(?:(?:i'm|i am) (?:very )?sorry|sorry|i apologi[sz]e|unfortunately)?[,.]? ?(?:but )?"
+    r"i(?: can't|'m not able to| can ?not| am not able to|'m unable to| am unable to| won't) "
+    r"(?:help|assist|comply|continue|engage|fulfil|fulfill|discuss|answer|provide|support|process)"
+    r"(?: you)?(?: with| to)? ?(?:that|this|it|your|the)?(?: kind of| type of)?"
+    r"(?: request| question| topic| information| conversation)?[.!]?",
+    re.IGNORECASE,
+)
+"""The set phrases with which models refuse, as a whole answer."""
 TEXTS = frozenset(("text", "output_text"))
 SILENT = frozenset(("thinking", "redacted_thinking", "reasoning"))
 
@@ -39,11 +51,36 @@ def truncated(scene: Scene) -> Iterator[Finding]:
 def refused(scene: Scene) -> Iterator[Finding]:
     """The model refused, or a filter stopped it."""
     if not _is_refused(scene):
+        yield from _declined_in_words(scene)
         return
     evidence = _evidence(scene)
     if (said := scene.turn.call.refusal) is not None:
         evidence = replace(evidence, excerpts=(excerpt(said),))
     yield scene.finding("output_refused", "high", evidence=evidence, next=_show_answer(scene))
+
+
+def _declined_in_words(scene: Scene) -> Iterator[Finding]:
+    """An answer that is nothing but the set phrase of a refusal."""
+    answer = [scene.mine.blocks[block] for block in scene.turn.outputs]
+    if len(answer) != 1 or answer[0].is_empty or answer[0].token_count > REFUSAL_TOKENS:
+        return
+    said = _words(scene.text(answer[0])) if answer[0].kind != "image" else ""
+    if DECLINED.fullmatch(said):
+        yield scene.finding(
+            "output_refused",
+            "medium",
+            certainty="inferred",
+            why="the whole answer is a set phrase of refusal",
+            evidence=_evidence(scene),
+            next=_show_answer(scene),
+        )
+
+
+def _words(text: str) -> str:
+    """What an answer's block says; the text of a text part."""
+    if part_type(text) in TEXTS:
+        text = str(joined([json.loads(text)]))
+    return " ".join(text.replace("’", "'").split())  # noqa: RUF001
 
 
 def empty(scene: Scene) -> Iterator[Finding]:

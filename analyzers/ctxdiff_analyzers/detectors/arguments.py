@@ -10,7 +10,7 @@ from ctxdiff_analyzers.calling import Asked
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt
 from ctxdiff_analyzers.exchanges import call_at
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
-from ctxdiff_analyzers.finish import is_cut_off
+from ctxdiff_analyzers.finish import is_cut_off, is_malformed
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.tool_schema import Rule, violation
 
@@ -37,6 +37,8 @@ def invalid(scene: Scene) -> Iterator[Finding]:
     # An answer that was cut off has broken arguments, and that it was cut off is the cause.
     if is_cut_off(scene.turn.call):
         return
+    if is_malformed(scene.turn.call):
+        yield _unreadable(scene)
     told = 0
     for block in scene.turn.outputs:
         call = call_at(scene.mine, block)
@@ -77,6 +79,17 @@ def _finding(
             excerpts=(excerpt(call.arguments),),
         ),
         next=NextCall("ctxdiff_block", (("content_hash", digest),)),
+    )
+
+
+def _unreadable(scene: Scene) -> Finding:
+    """A call that the provider left out of its answer."""
+    return scene.finding(
+        "tool_arguments_invalid",
+        "high",
+        why="the provider says that it could not read the tool call",
+        evidence=Evidence(names=(excerpt(scene.turn.call.finish_reason or ""),)),
+        next=NextCall("ctxdiff_block", (("turn", scene.turn.seq),)),
     )
 
 

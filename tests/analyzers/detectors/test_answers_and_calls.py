@@ -45,6 +45,35 @@ def test_a_refusal_is_known_by_its_reason_or_its_part(
     assert [f.code for f in found] == ["output_refused"]
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("I'm sorry, but I can't assist with that.", ["output_refused"]),
+        ("I can’t help with this request.", ["output_refused"]),
+        ("I am unable to provide that information.", ["output_refused"]),
+        ("I can't find that booking; could you give me its number?", []),
+        ("I'm sorry, I can't help with that order before it is paid, but I can cancel it.", []),
+        ("Sorry to hear that! I can help with that.", []),
+    ],
+)
+def test_an_answer_that_is_a_set_phrase_of_refusal_is_one(
+    make: SimpleNamespace, text: str, codes: list[str]
+) -> None:
+    found = of_turn(make, make.assistant(text), finish_reason="stop")
+    assert [(f.code, f.certainty) for f in found] == [(code, "inferred") for code in codes]
+    part = make.call({"type": "text", "text": text})
+    assert [f.code for f in of_turn(make, part, finish_reason="end_turn")] == codes
+
+
+@pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "malformed_tool_use"])
+def test_a_call_that_the_provider_could_not_read_is_told_before_the_empty_answer(
+    make: SimpleNamespace, reason: str
+) -> None:
+    found = of_turn(make, finish_reason=reason)
+    assert [f.code for f in found] == ["tool_arguments_invalid", "output_empty"]
+    assert (found[0].certainty, found[0].evidence.names) == ("measured", (reason,))
+
+
 def test_a_refusal_beside_an_empty_message_is_a_refusal(make: SimpleNamespace) -> None:
     (found,) = of_turn(make, make.assistant(""), finish_reason="stop", refusal="I can't help.")
     assert (found.code, found.evidence.excerpts) == ("output_refused", ("I can't help.",))
