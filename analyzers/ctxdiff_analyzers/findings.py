@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -38,6 +39,59 @@ Code: TypeAlias = Literal[
     "context_hidden",
     "usage_missing",
 ]
+
+_EDITS = frozenset(("whitespace_only_change", "unicode_form_changed"))
+_CONTENT: Mapping[Code, frozenset[str]] = {
+    "context_evicted": frozenset(
+        (
+            *("evicted_block", "history_front_trimmed", "thinking_blocks_dropped"),
+            *("image_removed", "system_prompt_missing", "handoff_context_dropped"),
+        )
+    ),
+    "context_compacted": frozenset(
+        ("history_compacted", "compaction_loop", "provider_context_edit")
+    ),
+    "context_edited": _EDITS
+    | {"replay_differs_from_sent", "messages_merged", "block_moved", "item_inserted_in_prefix"},
+    "duplicate_context": frozenset(
+        (
+            *("duplicated_history", "duplicate_system_prompt", "repeated_tool_result"),
+            *("overlapping_reads", "repeated_text_in_block", "duplicate_within_result"),
+        )
+    ),
+    "system_changed": _EDITS
+    | {"volatile_value", "session_id_in_prefix", "session_data_in_prefix"}
+    | {"retrieval_in_prefix", "system_replaced", "section_appended"},
+    "tools_changed": frozenset(
+        ("tool_set_changed", "tool_description_changed", "json_key_order_changed")
+    ),
+    "tools_reordered": frozenset(("tool_order_changed",)),
+    "params_changed": frozenset(
+        (
+            *("tool_choice_changed", "thinking_config_changed", "reasoning_effort_changed"),
+            *("output_schema_changed", "cache_key_changed", "sampling_changed", "limits_changed"),
+        )
+    ),
+}
+"""Causes that name a change of what was sent."""
+CAUSES: Mapping[Code, frozenset[str]] = {
+    **_CONTENT,
+    "stale_context": frozenset(("stale_tool_result",)),
+    "growth_spike": frozenset(("runaway_growth",)),
+    "window_pressure": frozenset(("context_limit_hit",)),
+    "cache_break": frozenset(("model_changed",)).union(*_CONTENT.values()),
+    "cache_expired": frozenset(("ttl_expired", "ttl_changed")),
+    "cache_unused": frozenset(
+        (
+            *("no_cache_configured", "no_breakpoint", "below_min_cacheable", "uncached_tail"),
+            *("breakpoint_after_volatile", "breakpoint_limit_exceeded", "lookback_exceeded"),
+            *("parallel_cold_start", "provider_side_miss"),
+        )
+    ),
+    "dead_schemas": frozenset(("dead_tool_schemas",)),
+    "usage_missing": frozenset(("usage_not_requested",)),
+}
+"""What may stand as the cause of each code; of the others none does."""
 
 Severity: TypeAlias = Literal["high", "medium", "low"]
 Certainty: TypeAlias = Literal["measured", "inferred"]
@@ -87,7 +141,7 @@ class Finding:
     severity: Severity
     certainty: Certainty
     cause: str | None = None
-    """From the closed set of causes of `code`, or None."""
+    """One of `CAUSES` of its code, or None."""
     since: int | None = None
     """The turn it began at, when that is earlier than the turn asked about."""
     evidence: Evidence = Evidence()
