@@ -56,7 +56,7 @@ def content(case: Situation) -> Suspect | None:
 def settings(case: Situation) -> list[Suspect]:
     """Another model or parameter, where the provider's rules tie the cache to it."""
     before = case.before
-    if before is None or case.could == 0 or not case.read_little:
+    if before is None or case.could == 0 or not case.reads_less:
         return []
     if case.told.read is None and case.rules.name == "other":
         return []

@@ -8,6 +8,8 @@ from datetime import datetime
 from ctxdiff_analyzers.cache.rules import Minimum, Rules
 from ctxdiff_analyzers.timeline import Turn
 
+AT_ONCE_MS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Reported:
@@ -83,4 +85,5 @@ def overlaps(earlier: Turn, later: Turn) -> bool:
     gap = gap_s(earlier, later)
     call = earlier.call
     ready_ms = call.first_byte_ms if call.first_byte_ms is not None else call.latency_ms
-    return gap is not None and ready_ms is not None and 0 <= gap * 1000 < ready_ms
+    # Hardly an answer begins sooner; a record without times of answers still tells of starts.
+    return gap is not None and 0 <= gap * 1000 < (AT_ONCE_MS if ready_ms is None else ready_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +314,110 @@ def test_what_was_read_all_the_same_clears_a_setting(
     old = Ask(tools=(tool("soil"),))
     found = pair(tmp_path, surface, old, next_of(old, **changes), read=FULL)
     assert (found.code, found.state) == (None, "kept")
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+IMAGES: dict[str, Any] = {
+    "openai.chat": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+    "openai.responses": {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"},
+    "anthropic.messages": {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+    },
+    "gemini.generate_content": {"inlineData": {"mimeType": "image/png", "data": PNG}},
+    "bedrock.converse": {"image": {"format": "png", "source": {"bytes": PNG}}},
+}
+IMAGES["bedrock.invoke_model"] = IMAGES["anthropic.messages"]
+THOUGHTS: dict[str, Any] = {
+    "anthropic.messages": {
+        "type": "thinking",
+        "thinking": "Ferns like shade.",
+        "signature": "c2ln",
+    },
+    "gemini.generate_content": {"text": "Ferns like shade.", "thought": True},
+    "bedrock.converse": {"reasoningContent": {"reasoningText": {"text": "Ferns like shade."}}},
+}
+THOUGHTS["bedrock.invoke_model"] = THOUGHTS["anthropic.messages"]
+
+
+def part(surface: str, text: str, role: str = "user") -> dict[str, str]:
+    if surface in ("gemini.generate_content", "bedrock.converse"):
+        return {"text": text}
+    kind = {"user": "input_text", "assistant": "output_text"}[role]
+    return {"type": kind if surface == "openai.responses" else "text", "text": text}
+
+
+@every_surface
+def test_an_image_becomes_a_text(tmp_path: Path, surface: str) -> None:
+    first, shown = part(surface, "What grows here?"), IMAGES[surface]
+    pointer = part(surface, "[image at shed/1.png]")
+    old = Ask(said=(("user", [first, shown]),))
+    new = Ask(said=(("user", [first, pointer]), ("assistant", "Ivy."), ("user", "Cut it?")))
+    found = pair(tmp_path, surface, old, new, read=1_500)
+    assert (found.code, found.cause) == ("cache_break", "image_removed")
+    holder = path_of_said(surface, 0, is_part=True)
+    holder = {
+        "openai.chat": "messages[1].content[1]",
+        "openai.responses": "input[0].content[1]",
+    }.get(surface, holder.replace("[0].text", "[1]").replace("messages[1]", "messages[0]"))
+    assert found.path == holder
+    assert found.place.first_difference is None
+
+
+@pytest.mark.parametrize("surface", THOUGHTS)
+def test_thinking_is_not_sent_back(tmp_path: Path, surface: str) -> None:
+    answer = part(surface, "The ferns.", "assistant")
+    asked = ("user", "Which beds first?")
+    old = Ask(said=(asked, ("assistant", [THOUGHTS[surface], answer]), ("user", "And then?")))
+    new = Ask(
+        said=(
+            asked,
+            ("assistant", [answer]),
+            ("user", "And then?"),
+            ("assistant", "M"),
+            ("user", "?"),
+        )
+    )
+    found = pair(tmp_path, surface, old, new, read=1_500)
+    assert (found.code, found.cause) == ("cache_break", "thinking_blocks_dropped")
+    key = (
+        "contents[1].parts[0]" if surface == "gemini.generate_content" else "messages[1].content[0]"
+    )
+    assert found.path == key
+
+
+def test_reasoning_items_are_not_sent_back(tmp_path: Path) -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "blob"}
+    old = Ask(said=(("user", "Hi"), ("", item), ("assistant", "Hello."), ("user", "Next?")))
+    new = Ask(said=(*old.said[:1], *old.said[2:], ("assistant", "Done."), ("user", "Thanks.")))
+    found = pair(tmp_path, "openai.responses", old, new, read=1_024)
+    assert (found.cause, found.path) == ("thinking_blocks_dropped", "input[1]")
+
+
+@every_surface
+def test_the_system_text_is_gone(tmp_path: Path, surface: str) -> None:
+    old = Ask()
+    found = pair(tmp_path, surface, old, next_of(old, system=()))
+    assert (found.code, found.cause, found.section) == (
+        "cache_break",
+        "system_prompt_missing",
+        "system",
+    )
+
+
+def test_the_system_text_is_sent_twice(tmp_path: Path) -> None:
+    old = Ask()
+    new = replace(old, system=(RULES, RULES))
+    found = pair(tmp_path, "openai.chat", old, next_of(new), read=1_920)
+    assert (found.cause, found.path) == ("duplicate_system_prompt", "messages[1].content")
+
+
+@pytest.mark.parametrize("surface", ["anthropic.messages", "bedrock.converse"])
+def test_a_lost_tier_leaves_the_ones_before_it(tmp_path: Path, surface: str) -> None:
+    key, value = {
+        "anthropic.messages": ("tool_choice", {"type": "any"}),
+        "bedrock.converse": ("additionalModelRequestFields", {"thinking": {"type": "enabled"}}),
+    }[surface]
+    old = Ask(tools=(tool("soil"),), marks=("tools", "system", "last"))
+    found = pair(tmp_path, surface, old, next_of(old, params={key: value}), read=1_700)
+    assert (found.code, found.reusable) == ("cache_break", ("tools", "system"))
