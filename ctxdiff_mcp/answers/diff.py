@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
-from ctxdiff_analyzers.hunks import Budget, Granularity, Op, hunk
+from ctxdiff_analyzers.hunks import Budget, Granularity, Hunk, Op, hunk
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask
 from ctxdiff_mcp.answers.open_run import OpenRun
@@ -14,6 +14,9 @@ from ctxdiff_mcp.answers.refs import BlockRef, RunRef
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name
+
+LARGE = 20_000
+"""Code points of two texts from which their difference is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Diff:
         old = self._old.text(self._old.stored_hash(change.before))
         new = self._new.text(self._new.stored_hash(change.block))
         budget = None if max_chars is None else Budget(max_chars=max_chars)
-        found = whole = hunk(old, new, budget)
+        found = whole = self._hunk(change, old, new, budget)
         masked = mask(old), mask(new)
         if masked != (old, new):
             found = hunk(*masked, budget)
@@ -153,6 +156,15 @@ class Diff:
             granularity=found.granularity,
             truncated=found.truncated,
         )
+
+    def _hunk(self, change: Change, old: str, new: str, budget: Budget | None) -> Hunk:
+        """The edit, worked out once for a run's two blocks: a megabyte is asked for again."""
+        assert change.before is not None
+        if self._old is not self._new or len(old) + len(new) < LARGE:
+            return hunk(old, new, budget)
+        key = f"hunk {change.before.ordinal} {change.block.ordinal} {budget and budget.max_chars}"
+        with self._new.lock:
+            return self._new.timeline.known(key, lambda: hunk(old, new, budget))
 
 
 def diff(

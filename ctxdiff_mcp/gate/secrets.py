@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 
-from ctxdiff_capture.secrets.detect import masked, secret_spans
+from ctxdiff_capture.secrets import detect
+from ctxdiff_capture.secrets.detect import Span
 from ctxdiff_capture.secrets.tags import identity_of, is_tag, tag_of, tags_in
 
 __all__ = ["SecretTags", "is_tag", "secret_spans"]
@@ -19,6 +21,31 @@ PART_CHARS = 5
 """Of a credential: a piece of it that long, or longer, is shown as its tag too."""
 SHORTEST = 3
 """A shorter value (`://me:x@`) cannot be told from the letters around it."""
+LARGE = 20_000
+"""Code points from which it is remembered where a text has credentials: pages and repeated
+questions would look through a megabyte each time."""
+REMEMBERED = 256
+"""Large texts that are remembered, by digest."""
+
+_places: OrderedDict[bytes, list[Span]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def secret_spans(text: str) -> list[Span]:
+    """The credentials in a text, ascending, without overlap. Not to be changed."""
+    if len(text) < LARGE:
+        return detect.secret_spans(text)
+    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
+    with _lock:
+        if key in _places:
+            _places.move_to_end(key)
+            return _places[key]
+    found = detect.secret_spans(text)
+    with _lock:
+        _places[key] = found
+        if len(_places) > REMEMBERED:
+            _places.popitem(last=False)
+    return found
 
 
 class SecretTags:
@@ -44,7 +71,12 @@ class SecretTags:
         for kind, number in tags_in(text):
             with self._lock:
                 self._last[kind] = max(self._last.get(kind, 0), number)
-        return masked(text, self.tag)
+        parts, done = [], 0
+        for span in secret_spans(text):
+            tag = self.tag(span.kind, text[span.start : span.end])
+            parts += [text[done : span.start], tag]
+            done = span.end
+        return "".join([*parts, text[done:]]) if parts else text
 
     def masked_by(self, text: str, origins: Sequence[str]) -> str:
         """The text with every credential of `origins` as its tag, even where it is cut short.

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import pytest
 from ctxdiff_capture.store.sqlite_reader import SQLiteReader
 
+from ctxdiff_mcp.answers import diff as diffs
 from ctxdiff_mcp.answers.diff import diff
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.answers.tokens import tokens
@@ -58,3 +59,23 @@ def test_rows_of_tokens_can_be_taken_one_by_one_and_in_pages(runs) -> None:
 def test_a_window_that_is_none_is_refused(runs) -> None:
     with pytest.raises(ValueError, match="window"):
         tokens(Source(runs), "latest", window=0)
+
+
+def test_the_edit_of_a_large_block_is_the_same_when_it_is_asked_for_again(
+    new_trace, block, turn, monkeypatch
+) -> None:
+    words = " ".join(f"word{n}" for n in range(4_000))
+    old, new = words.replace("word77 ", "old "), words.replace("word77 ", "new ")
+    path = new_trace(turn([block(old)]), turn([block(new)]))
+    worked: list[int] = []
+    real = diffs.hunk
+    monkeypatch.setattr(diffs, "hunk", lambda *args: worked.append(1) or real(*args))
+    source = Source(path.parent)
+    found = [diff(source, "latest", 1, 2) for _ in range(2)]
+    edits = [one.edit(change, 320) for one in found for change in one.changes]
+    assert edits[0] == edits[1]
+    assert (edits[0].deleted_chars, edits[0].inserted_chars) == (3, 3)
+    assert len(worked) == 1
+    longer = found[0].edit(found[0].changes[0], 1_200)
+    assert len(worked) == 2
+    assert longer.first_diff_char == edits[0].first_diff_char

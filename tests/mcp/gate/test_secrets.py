@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxdiff_mcp.gate import secrets
 from ctxdiff_mcp.gate.secrets import SecretTags, secret_spans
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -73,3 +74,23 @@ def test_a_tag_that_a_recorder_stored_is_given_to_no_other_value() -> None:
 def test_spans_are_ascending_and_do_not_overlap(parts: list[str]) -> None:
     spans = secret_spans(" ".join(parts))
     assert all(a.end <= b.start for a, b in pairwise(spans))
+
+
+def test_a_large_text_is_looked_through_once_and_masked_the_same_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+    look = secrets.detect.secret_spans
+    monkeypatch.setattr(
+        secrets.detect, "secret_spans", lambda text: looked.append(len(text)) or look(text)
+    )
+    key = "ghp_" + "aB3dE5gH" * 4 + "aB3d"
+    text = "filler " * 4_000 + key + " tail" * 10
+    first, second = SecretTags(), SecretTags()
+    second.masked("ghp_" + "zY9xW7vU" * 4 + "zY9x")
+    looked.clear()
+    assert first.masked(text) == text.replace(key, "[secret:github-token#1]")
+    assert second.masked(text) == text.replace(key, "[secret:github-token#2]")
+    assert looked == [len(text)]
+    assert first.masked(text + "!") == text.replace(key, "[secret:github-token#1]") + "!"
+    assert looked == [len(text), len(text) + 1]
