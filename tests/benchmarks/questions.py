@@ -1,8 +1,10 @@
 """How long a question takes over MCP: ours cold and warm, beside the peer, on the same files.
 
-    python tests/benchmarks/questions.py [--turns 12 200 5000] [--without-peer-over SECONDS]
+    python tests/benchmarks/questions.py [--turns 12 200 5000] [--without-peer]
+    python tests/benchmarks/questions.py --scale [window growing clock rewritten] [--without-peer]
 
-Cold is the first question of a fresh server, warm the median of five repetitions.
+Cold is the first question of a fresh server, warm the median of five repetitions. `--scale` asks
+every tool about large traces; the peer is asked what it can answer.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import traces
@@ -21,6 +23,16 @@ from peer import peer_python
 from rpc import Server
 
 TOOLS = ("explain", "diff", "tokens")
+SCALE_TOOLS = ("explain", "diff", "tokens", "cache", "search")
+PEER_LACKS = frozenset(("search",))
+SCALE: dict[str, tuple[int, Callable[[int], Iterable[list[traces.Row]]]]] = {
+    "window": (5_000, traces.windowed),
+    "growing": (1_000, lambda turns: traces.growing(turns, per_turn=1)),
+    "clock": (200, traces.clocked),
+    "rewritten": (20, traces.rewritten),
+}
+"""Large traces: 5,000 turns of 50 blocks, 1,000 turns growing to 1,000 blocks, a clock in a system
+prompt of 40,000 characters, a block of 1 MB that is written anew."""
 
 
 def ours(folder: Path) -> list[str | Path]:
@@ -37,6 +49,8 @@ def arguments(tool: str, trace: Path, turns: int) -> dict[str, str | int]:
     """A question about the trace's last turn."""
     if tool == "diff":
         return {"run": trace.name, "turn_a": turns - 1, "turn_b": turns}
+    if tool == "search":
+        return {"run": trace.name, "query": "depot rain morning depot"}
     return {"run": trace.name, "turn": turns} if tool == "explain" else {"run": trace.name}
 
 
@@ -70,29 +84,48 @@ def warm(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) 
         server.close()
 
 
+def measure(
+    name: str,
+    turns: int,
+    rows: Iterable[list[traces.Row]],
+    tools: Sequence[str],
+    *,
+    with_peer: bool,
+) -> None:
+    """Print one line per tool about a trace of those turns."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        trace = traces.write(folder / f"bench{name}.ctrace", rows)
+        for tool in tools:
+            asked = arguments(tool, trace, turns)
+            first = statistics.median(cold(ours(folder), tool, asked) for _ in range(3))
+            again = warm(ours(folder), tool, asked)
+            line = f"{name:>10} {tool:8} {first:>9.4f} {again:>9.4f}"
+            if with_peer and tool not in PEER_LACKS:
+                peer = cold(theirs(folder), tool, asked)
+                line += f" {peer:>9.4f} {peer / first:>9.1f}x {peer / again:>9.1f}x"
+            print(line, flush=True)
+
+
 def main() -> None:
     """Print one line per trace and tool."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, nargs="+", default=[12, 200, 5000])
     parser.add_argument("--without-peer", action="store_true", help="measure only ours")
+    parser.add_argument(
+        "--scale", nargs="*", choices=SCALE, help="large traces, all of them by default"
+    )
     options = parser.parse_args()
     print(
-        f"{'turns':>6} {'tool':8} {'cold s':>9} {'warm s':>9} {'peer s':>9} {'peer/cold':>10} {'peer/warm':>10}"
+        f"{'trace':>10} {'tool':8} {'cold s':>9} {'warm s':>9} {'peer s':>9} {'peer/cold':>10} {'peer/warm':>10}"
     )
-    for turns in options.turns:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+    if options.scale is None:
+        for turns in options.turns:
             rows = traces.windowed(turns) if turns > 1000 else traces.growing(turns)
-            trace = traces.write(folder / f"bench{turns}.ctrace", rows)
-            for tool in TOOLS:
-                asked = arguments(tool, trace, turns)
-                first = statistics.median(cold(ours(folder), tool, asked) for _ in range(3))
-                again = warm(ours(folder), tool, asked)
-                line = f"{turns:>6} {tool:8} {first:>9.4f} {again:>9.4f}"
-                if not options.without_peer:
-                    peer = cold(theirs(folder), tool, asked)
-                    line += f" {peer:>9.4f} {peer / first:>9.1f}x {peer / again:>9.1f}x"
-                print(line, flush=True)
+            measure(str(turns), turns, rows, TOOLS, with_peer=not options.without_peer)
+    for name in (options.scale or SCALE) if options.scale is not None else ():
+        turns, make = SCALE[name]
+        measure(name, turns, make(turns), SCALE_TOOLS, with_peer=not options.without_peer)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(f"largest peak memory of any server in this run: {peak / 1024:.0f} MiB")
 

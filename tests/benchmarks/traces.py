@@ -93,6 +93,16 @@ def clocked(turns: int, *, size: int = 40_000) -> Iterator[list[Row]]:
         yield [TOOL, Row("system", f"{head[: size // 2]} {clock} {head[size // 2 :]}"), *rows]
 
 
+def rewritten(turns: int, *, size: int = 1_000_000) -> Iterator[list[Row]]:
+    """One large block is written anew before the last turn, every word of it."""
+    rng = random.Random(17)
+    first, last = prose(rng, size), prose(rng, size)
+    rows: list[Row] = []
+    for turn in range(turns):
+        rows = [*rows, Row("user", prose(rng, 200)), Row("assistant", prose(rng, 200))]
+        yield [TOOL, SYSTEM, Row("user", last if turn == turns - 1 else first), *rows]
+
+
 def write(path: Path, turns: Iterable[list[Row]]) -> Path:
     """A trace of one session with those turns."""
     path.unlink(missing_ok=True)
