@@ -15,7 +15,7 @@ from ctxdiff_capture.guard import host_never_sees
 from ctxdiff_capture.wire.endpoints import surface_of
 from ctxdiff_capture.wire.flight import Ending, Flight, Sink, carried_for
 from ctxdiff_capture.wire.tap_aiohttp import keep_body
-from ctxdiff_capture.wire.tee import RawTee, tee_of
+from ctxdiff_capture.wire.tee import raw_tee, tee_of
 
 _NOTE_REQUEST = host_never_sees("note a request")
 _NOTE_FAILURE = host_never_sees("note a failed request")
@@ -215,7 +215,7 @@ def _teed(body: Any, flight: Flight, sink: Sink) -> Any:
     if any(kind.__module__.partition(".")[0] in ("httpx", "httpx2") for kind in type(raw).__mro__):
         raw.stream = tee_of(raw.stream, flight, sink)
         return body
-    tee = RawTee(raw, flight, sink)
+    tee = raw_tee(raw, flight, sink)
     if raw is body:
         return tee
     body._raw_stream = tee  # noqa: SLF001 - it is made with one and has no other way to change it

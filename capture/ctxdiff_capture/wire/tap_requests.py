@@ -10,7 +10,7 @@ from ctxdiff_capture.guard import host_never_sees
 from ctxdiff_capture.wire import tries
 from ctxdiff_capture.wire.endpoints import asks_a_model, surface_of
 from ctxdiff_capture.wire.flight import Flight, Sink, carried_for
-from ctxdiff_capture.wire.tee import RawTee
+from ctxdiff_capture.wire.tee import raw_tee
 
 _NOTE_REQUEST = host_never_sees("note a request")
 _NOTE_FAILURE = host_never_sees("note a failed request")
@@ -54,7 +54,7 @@ class RequestsTap:
                 flight.is_decoded = True
                 self.sink.ended(flight, "whole")
             else:
-                response.raw = RawTee(response.raw, flight, self.sink)
+                response.raw = raw_tee(response.raw, flight, self.sink)
         return response
 
     def _begin(self, request: Any) -> Flight | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from ctxdiff_capture.guard import host_never_sees
 from ctxdiff_capture.wire.flight import Ending, Flight, Sink
@@ -122,8 +122,42 @@ class _AsyncTee(_Kept):
             self._end("closed")
 
 
+def raw_tee(raw: Any, flight: Flight, sink: Sink) -> Any:
+    """A raw response of urllib3, or what stands for one, with a copy of what is read from it.
+
+    urllib3's own stays the object that it is, for it can be read in many ways: the copy is made
+    where it reads the socket.
+    """
+    client: Any = sys.modules.get("http.client")
+    below = getattr(raw, "_fp", None)
+    if client is None or not isinstance(below, client.HTTPResponse):
+        return RawTee(raw, flight, sink)
+    flight.is_chunked = bool(below.chunked)
+    if below.fp is None:  # the answer has no body
+        sink.ended(flight, "whole")
+    else:
+        below.fp = FileTee(below.fp, flight, sink, below.length, told=_told_by_urllib3)
+    return raw
+
+
+def _told_by_urllib3(error: BaseException) -> BaseException:
+    """What urllib3 makes of an error below it."""
+    exceptions: Any = sys.modules["urllib3.exceptions"]
+    if isinstance(error, TimeoutError):
+        return cast("Exception", exceptions.ReadTimeoutError(None, None, "Read timed out."))
+    if isinstance(error, Exception):
+        return cast("Exception", exceptions.ProtocolError(f"Connection broken: {error!r}", error))
+    return error
+
+
 class RawTee(_Kept):
-    """A urllib3 response on its way to the host, with a copy of what it reads."""
+    """Stands for a response that is read as urllib3's are, with a copy of what it reads."""
+
+    def __enter__(self) -> RawTee:  # noqa: PYI034 - `Self` came with Python 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def read(self, *args: Any, **options: Any) -> bytes:
         """As the raw stream reads; an empty answer to a wish for bytes is the end."""
@@ -159,7 +193,7 @@ class RawTee(_Kept):
         yield from self._passed_on(iter(self._stream.stream(*args, **options)))
 
     def __iter__(self) -> Iterator[bytes]:
-        return self.stream()
+        return self._passed_on(iter(self._stream))
 
     def close(self) -> None:
         """Close the raw stream."""
@@ -177,11 +211,20 @@ class FileTee(_Kept):
         flight: what the body answers.
         sink: gets the report.
         length: of the body in bytes; None where the answer does not say.
+        told: from an error to the one that the host is told of.
     """
 
-    def __init__(self, stream: Any, flight: Flight, sink: Sink, length: int | None) -> None:
+    def __init__(
+        self,
+        stream: Any,
+        flight: Flight,
+        sink: Sink,
+        length: int | None,
+        told: Callable[[BaseException], BaseException] = lambda error: error,
+    ) -> None:
         super().__init__(stream, flight, sink)
         self._left = length
+        self._told = told
 
     def read(self, *args: Any) -> bytes:
         """As the file reads, like the methods below."""
@@ -200,7 +243,7 @@ class FileTee(_Kept):
         try:
             count: int = self._stream.readinto(buffer)
         except BaseException as error:
-            self._end("failed", error)
+            self._end("failed", self._told(error))
             raise
         self._took(bytes(memoryview(buffer)[:count]), len(buffer))
         return count
@@ -216,7 +259,7 @@ class FileTee(_Kept):
         try:
             chunk = read(*args)
         except BaseException as error:
-            self._end("failed", error)
+            self._end("failed", self._told(error))
             raise
         self._took(chunk, args[0] if args and args[0] is not None else -1)
         return chunk
@@ -240,4 +283,4 @@ class FileTee(_Kept):
             elif is_cut and wanted and not chunk:
                 # What `http.client` raises above us.
                 missing = sys.modules["http.client"].IncompleteRead(b"", self._left)
-                self._end("failed", missing)
+                self._end("failed", self._told(missing))
