@@ -61,7 +61,7 @@ def _labels() -> _Labels:
     return []
 
 
-def _under(labels: _Labels, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def _under(labels: _Labels, call: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
     """What `call` gives where `labels` are set; they are not set any more afterwards."""
     tokens = [(variable, variable.set(value)) for variable, value in labels]
     try:
@@ -74,15 +74,18 @@ def _under(labels: _Labels, call: Callable[..., Any], *args: Any, **options: Any
 def _started(start: Callable[..., None], thread: Any) -> None:
     # A pool's own thread outlives the work that it was started for.
     if getattr(thread, "_target", None) is not _POOLS_OWN and (labels := _labels()):
-        thread.run = partial(_run, thread, labels)
+        thread.run = partial(_run, thread, labels, vars(thread).get("run"))
     start(thread)
 
 
 _POOLS_OWN = pools._worker  # noqa: SLF001 - nothing else tells a pool's thread
 
 
-def _run(thread: Any, labels: _Labels) -> None:
-    del thread.run  # ours, which holds the thread; below it is the class's again
+def _run(thread: Any, labels: _Labels, own: Callable[[], None] | None) -> None:
+    # Ours holds the thread. What was there before is the host's, or the class's.
+    del thread.run
+    if own is not None:
+        thread.run = own
     _under(labels, thread.run)
 
 

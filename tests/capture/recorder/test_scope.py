@@ -181,6 +181,29 @@ def test_a_thread_of_a_class_of_its_own_runs_as_before() -> None:
     assert worker.seen == ("plan", False)
 
 
+def test_a_thread_whose_run_the_host_has_replaced_runs_that() -> None:
+    scope = Scope()
+    scope.mark("plan")
+    seen: list[Any] = []
+    thread = threading.Thread()
+    thread.run = run = lambda: seen.append(scope.take()[0])  # type: ignore[method-assign]
+    thread.start()
+    thread.join()
+
+    assert (seen, thread.run) == (["plan"], run)
+
+
+@pytest.mark.parametrize("name", ["labels", "call", "pool", "submit", "args", "self", "thread"])
+def test_work_in_a_pool_may_take_options_of_any_name(name: str) -> None:
+    scope = Scope()
+    scope.mark("plan")
+    with ThreadPoolExecutor(1) as pool:
+        # `self` and the like belong to the pool's own method, with us and without.
+        submitted = pool.submit(lambda **options: options, **{name: 1})
+
+    assert submitted.result() == {name: 1}
+
+
 def in_pool(*works: Any) -> list[Any]:
     """What `works` give, one after another, on one and the same thread of a pool."""
     with ThreadPoolExecutor(1) as pool:
