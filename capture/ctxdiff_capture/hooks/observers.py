@@ -59,7 +59,7 @@ class Observers:
         self._missed = 0
         self._lock = threading.Lock()
         self._at_work = threading.Lock()
-        self._is_paused = False
+        self._held_for: int | None = None
         self._queue: _Queue = SimpleQueue()
         self._waiting_bytes = 0
         self._thread: threading.Thread | None = None
@@ -115,19 +115,21 @@ class Observers:
 
     def pause(self) -> None:
         """A fork comes: wait until no lock of the decoders is held here, and keep it so."""
-        self._is_paused = self._at_work.acquire(timeout=PATIENCE_S)
+        # Several threads may fork at once; one that gives up must not forget another's lock.
+        if self._at_work.acquire(timeout=PATIENCE_S):
+            self._held_for = threading.get_ident()
 
     def resume(self) -> None:
         """The fork is over, this is the parent."""
-        if self._is_paused:
-            self._is_paused = False
+        if self._held_for == threading.get_ident():
+            self._held_for = None
             self._at_work.release()
 
     def restart(self) -> None:
         """Begin anew, without what waits: in a child process its thread is gone."""
         self._lock = threading.Lock()
         self._at_work = threading.Lock()
-        self._is_paused = False
+        self._held_for = None
         self._queue = SimpleQueue()
         self._waiting_bytes = 0
         self._thread = None

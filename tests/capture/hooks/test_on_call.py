@@ -15,6 +15,7 @@ import httpx2
 import openai
 import pytest
 from ctxdiff_capture import Tracer, read
+from ctxdiff_capture.hooks import observers
 from ctxdiff_capture.hooks.observers import MOST_WAITING, Observers
 from ctxdiff_capture.hooks.snapshots import Budget, ContextSnapshot, verify_payload
 from ctxdiff_capture.model import Exchange
@@ -278,3 +279,23 @@ if child:
 else:
     os._exit(0)
 """
+
+
+def test_a_fork_that_gives_up_waiting_leaves_the_callbacks_of_another_fork_working(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(observers, "PATIENCE_S", 0.01)
+    told = Observers(TokenCounter)
+    told.pause()
+    impatient = threading.Thread(target=lambda: (told.pause(), told.resume()))
+    impatient.start()
+    impatient.join(20)
+    told.resume()
+
+    seen: list[ContextSnapshot] = []
+    told.add(seen.append, in_line=True, window=None)
+    sent = Exchange("openai.chat", b'{"model": "m", "messages": []}', "2026-01-01T00:00:00+00:00")
+    waiting = threading.Thread(target=lambda: told.tell(sent, seq=1, call_id="c"), daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert [snapshot.seq for snapshot in seen] == [1]
