@@ -47,6 +47,8 @@ WARM_UP = (
     "ctxdiff_mcp.answers.cache",
     "ctxdiff_mcp.answers.block",
     "ctxdiff_mcp.answers.search",
+    "ctxdiff_mcp.answers.compare",
+    "ctxdiff_mcp.answers.provenance",
     "ctxdiff_capture.store.open",
 )
 BLOCK_RESULT_CHARS = 100_000

@@ -167,6 +167,17 @@ def compare_turn(
         StoreError: a file went away or cannot be read.
     """
     good, bad = _both(source, run_b, run, ask)
+    return compare_opened_turn(good, bad, turn, agent=agent, ask=ask)
+
+
+def compare_opened_turn(
+    good: OpenRun, bad: OpenRun, turn: int, *, agent: str | None = None, ask: Ask = OPEN
+) -> ComparedTurn:
+    """`compare_turn` of runs that are open, perhaps from two files.
+
+    Raises:
+        Unanswerable: there is no such turn, or both are the same run.
+    """
     if _is_one(good, bad):
         raise Unanswerable("nothing_to_compare")
     scope = find_scope(bad, agent, ask)
@@ -176,8 +187,9 @@ def compare_turn(
         found = compare(whole, bad.timeline)
         other = counterpart(whole, bad.timeline, turn)
         here = [one for one in found.differences if one.turn_new == turn]
-        first = found.first
-        parted = first if first is not None and (first.turn_new or 0) <= turn else None
+        parted = found.first
+        if parted is not None and not _is_by(parted, turn, other):
+            parted = None
         return ComparedTurn(
             run=bad.ref,
             other=good.ref,
@@ -186,6 +198,13 @@ def compare_turn(
             first=None if parted is None else _row(good, bad, parted),
             here=tuple(_row(good, bad, one) for one in here),
         )
+
+
+def _is_by(first: Difference, turn: int, counterpart: int | None) -> bool:
+    """Whether a difference is there at a turn of the new run, or before."""
+    if first.turn_new is not None:
+        return first.turn_new <= turn
+    return counterpart is None or first.turn_old is None or first.turn_old <= counterpart
 
 
 def _both(source: Source, run: str, run_b: str | None, ask: Ask) -> tuple[OpenRun, OpenRun]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxdiff_mcp.answers.compare import Compared, DifferenceRow, SideRow
+from ctxdiff_mcp.answers.compare import Compared, ComparedTurn, DifferenceRow, SideRow
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.raw import raw
@@ -28,6 +28,16 @@ def compare_json(answer: Compared) -> dict[str, Any]:
         "total": answer.total,
         "volatile_blocks": answer.volatile,
         "differences": [_difference(row) for row in answer.differences],
+    }
+
+
+def turn_beside_json(answer: ComparedTurn) -> dict[str, Any]:
+    """A turn beside the run that went well."""
+    return {
+        **run_json(answer.other),
+        "turn": answer.counterpart,
+        "first": answer.first and _difference(answer.first),
+        "new_here": [_difference(row) for row in answer.here],
     }
 
 

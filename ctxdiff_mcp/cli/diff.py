@@ -91,7 +91,7 @@ def _runs(args: argparse.Namespace) -> int:
             "two RUNs and nothing of --session and --turn",
             remedy="write `diff RUN_A RUN_B`; for two turns use --session ID:N twice",
         )
-    old, new = (_named(args, one) for one in args.runs)
+    old, new = (named_run(args, one) for one in args.runs)
     return _compared(args, old, new)
 
 
@@ -105,7 +105,7 @@ def _compared(args: argparse.Namespace, old: OpenRun, new: OpenRun) -> int:
     return 0
 
 
-def _named(args: argparse.Namespace, run: str) -> OpenRun:
+def named_run(args: argparse.Namespace, run: str) -> OpenRun:
     """The run of a session's id, of a file that holds one, or of `FILE#ID`."""
     file, mark, session = run.rpartition("#")
     if not mark or not Path(file).expanduser().is_file():

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ctxdiff_mcp.answers.compare import compare_opened_turn
 from ctxdiff_mcp.answers.diff import Diff
 from ctxdiff_mcp.answers.explain import Explanation, explain
+from ctxdiff_mcp.answers.select import find_run
+from ctxdiff_mcp.cli.compare import turn_beside_json
+from ctxdiff_mcp.cli.diff import named_run
 from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import (
     add_common,
@@ -17,7 +21,9 @@ from ctxdiff_mcp.cli.select import (
     stated_window,
 )
 from ctxdiff_mcp.cli.shapes import finding_json, run_json, turn_json
+from ctxdiff_mcp.text.compare import beside_lines
 from ctxdiff_mcp.text.explain import explain_lines
+from ctxdiff_mcp.text.lines import Line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--detailed", action="store_true", help="all findings, each with all of its evidence"
     )
+    parser.add_argument(
+        "--against", metavar="RUN", help="a run that went well: a session's id, or a trace file"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,10 +45,16 @@ def run(args: argparse.Namespace) -> int:
     window = stated_window(args)
     chosen = selected(args, args.session)
     answer = explain(chosen.source, chosen.run, args.turn, agent=args.agent, window=window)
+    beside = None
+    if args.against is not None:
+        opened = find_run(chosen.source, chosen.run)
+        beside = compare_opened_turn(named_run(args, args.against), opened, answer.turn)
     if args.json:
-        write_json(as_json(answer))
+        shape = as_json(answer)
+        write_json(shape if beside is None else {**shape, "against": turn_beside_json(beside)})
     else:
-        write_lines(explain_lines(answer, detailed=args.detailed))
+        lines = [] if beside is None else [*beside_lines(beside), Line("")]
+        write_lines([*lines, *explain_lines(answer, detailed=args.detailed)])
     return 0
 
 

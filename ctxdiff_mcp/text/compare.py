@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxdiff_mcp.answers.compare import AgentsCompared, Compared, DifferenceRow, SideRow
+from ctxdiff_mcp.answers.compare import (
+    AgentsCompared,
+    Compared,
+    ComparedTurn,
+    DifferenceRow,
+    SideRow,
+)
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.raw import raw
 from ctxdiff_mcp.text.lines import Line, Style
@@ -47,6 +53,18 @@ def compare_lines(answer: Compared) -> list[Line]:
             lines.append(Line(f"  … and {rest:,} more", "dim"))
     if answer.volatile:
         lines.append(Line(f"{answer.volatile:,} blocks differ in ids, dates or times only", "dim"))
+    return lines
+
+
+def beside_lines(answer: ComparedTurn) -> list[Line]:
+    """A turn beside the run that went well."""
+    run = shown(raw(answer.other.session_id)[:12])
+    turn = "no such turn" if answer.counterpart is None else f"its turn {answer.counterpart}"
+    lines = [Line(f"── turn {answer.turn} beside {run}: {turn} ──")]
+    if answer.first is None:
+        return [*lines, Line("the two runs agree up to here", "good")]
+    lines += _told("they part at", answer.first)
+    lines += [Line(f"  {_where(row)}", "dim") for row in answer.here if row != answer.first]
     return lines
 
 

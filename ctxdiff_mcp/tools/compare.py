@@ -14,7 +14,7 @@ from ctxdiff_mcp.tools.tool import DETAILED, Context
 if TYPE_CHECKING:
     from ctxdiff_analyzers.differences import Kind
 
-    from ctxdiff_mcp.answers.compare import Compared, DifferenceRow, SideRow
+    from ctxdiff_mcp.answers.compare import Compared, ComparedTurn, DifferenceRow, SideRow
 
 WORDS: dict[Kind, str] = {
     "model": "another model",
@@ -92,6 +92,26 @@ def compare_answer(context: Context, values: Values) -> str:
         turns = {"turn_a": first.turn_old, "turn_b": first.turn_new}
         env.close(f"next: {call('ctxdiff_diff', env, found.run_a, **turns, run_b=run_b)}")
     return env.finish()
+
+
+def offer_turn(env: Envelope, found: ComparedTurn) -> None:
+    """How a turn stands beside the run that went well."""
+    other = env.name(found.other.name)
+    if found.counterpart is None:
+        env.say(f"beside run {other}: that run has no such turn")
+    else:
+        env.say(f"beside run {other}: its turn {found.counterpart} stands for this one")
+    if found.first is None:
+        env.say("the two runs agree up to here")
+        return
+    _offer_first(env, "they part at", found.first, detailed=False)
+    kinds = dict.fromkeys(WORDS[row.kind] for row in found.here if row != found.first)
+    if kinds:
+        env.say(f"new at this turn: {', '.join(kinds)}")
+    if found.counterpart is not None:
+        turns = {"turn_a": found.counterpart, "turn_b": found.turn}
+        run_b = env.name(found.run.name)
+        env.say(f"both turns: {call('ctxdiff_diff', env, found.other, **turns, run_b=run_b)}")
 
 
 def difference_line(env: Envelope, row: DifferenceRow) -> str:

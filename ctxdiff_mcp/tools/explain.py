@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctxdiff_mcp.gate.envelope import Envelope
-from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Values, limit, turn
+from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, WINDOW, Text, Values, limit, turn
+from ctxdiff_mcp.tools.compare import offer_turn
 from ctxdiff_mcp.tools.diff import offer_change
 from ctxdiff_mcp.tools.finding_lines import offer_finding
 from ctxdiff_mcp.tools.lines import agent, call, number, outcome_lines, plural, tokens
@@ -53,6 +54,12 @@ def answer(context: Context, values: Values) -> str:
     env = context.envelope(detailed=detailed)
     for line in _facts(env, found, detailed=detailed):
         env.say(line)
+    if (good := values.text("run_b")) is not None and values.number("cursor") == 0:
+        from ctxdiff_mcp.answers.compare import compare_turn  # noqa: PLC0415  see above
+
+        asked = values.word("run"), found.turn, good
+        offer_turn(env, compare_turn(context.source, *asked, ask=context.ask))
+        context.check()
     rows = found.findings
     if env.policy.hides_names:
         rows = tuple(row for row in rows if row.code in STRUCTURAL)
@@ -177,12 +184,13 @@ TOOL = Tool(
         "with evidence. Ask it first for 'why did turn 8 fail', 'why did the agent forget', 'why "
         "is this slow or expensive'. Without turn it takes the turn that most likely broke first. "
         "Findings say how certain they are and name the next call. context_window makes pressure "
-        "on the window visible."
+        "on the window visible. With run_b, a run that went well, it says where the two part."
     ),
     arguments=(
         RUN,
         turn("The turn to explain, from 0 up. Absent: the one that most likely broke first."),
         AGENT,
+        Text("run_b", "A run that went well, to set the turn beside."),
         WINDOW,
         FORMAT,
         limit(5, 100, "findings"),

@@ -108,3 +108,24 @@ def test_a_run_that_is_not_there_is_named(ctxdiff: Cli, runs: tuple[Path, str, s
     assert done.status == 2
     assert "no session starts with 'ffff'" in done.err
     assert ctxdiff("diff", path, "no.ctrace").status == 2
+
+
+def test_a_turn_is_explained_beside_the_run_that_went_well(
+    ctxdiff: Cli, runs: tuple[Path, str, str]
+) -> None:
+    path, good, bad = runs
+    flags = ("explain", "--project", path, "--session", bad, "--against", good[:10], "--turn")
+    assert ctxdiff(*flags, "2").out.startswith(
+        f"── turn 2 beside {good[:12]}: its turn 2 ──\n"
+        "\n"
+        "they part at turn 2: other user input · first at character 7\n"
+        "− 'Order 40.'\n"
+        "+ 'Order 4.'\n"
+        "\n"
+        "── turn 2 of 2 "
+    )
+    assert "the two runs agree up to here\n" in ctxdiff(*flags, "1").out
+    beside = json.loads(ctxdiff(*flags, "2", "--json").out)["against"]
+    assert (beside["session_id"], beside["turn"]) == (good, 2)
+    assert beside["first"] == beside["new_here"][0]
+    assert "against" not in json.loads(ctxdiff(*flags[:5], "--turn", "2", "--json").out)

@@ -20,6 +20,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_explain", {"run": "latest"}),
     ("ctxdiff_explain", {"run": "latest", "turn": 3, "response_format": "detailed"}),
     ("ctxdiff_explain", {"run": "latest", "turn": 99}),
+    ("ctxdiff_explain", {"run": "other", "turn": 2, "run_b": "demo"}),
     ("ctxdiff_explain", {"run": "latest", "agent": "nobody at all"}),
     ("ctxdiff_explain", {"run": "no such run"}),
     ("ctxdiff_diff", {"run": "latest", "turn_a": 1, "turn_b": 3}),

@@ -128,3 +128,39 @@ def test_one_turn_is_laid_beside_its_counterpart(good_and_bad: Path) -> None:
         [],
     ]
     assert [one.first and one.first.turn_new for one in found] == [None, 2, 2, 2]
+
+
+def test_a_turn_is_explained_beside_the_run_that_went_well(good_and_bad: Path, ask: Ask) -> None:
+    at = {
+        turn: ask("ctxdiff_explain", run="bad", turn=turn, run_b="good").text
+        for turn in (1, 2, 3, 4)
+    }
+    assert (
+        "\nbeside run good: its turn 1 stands for this one\nthe two runs agree up to here\n"
+        in at[1]
+    )
+    assert (
+        "\nbeside run good: its turn 2 stands for this one\n"
+        "they part at turn 2 (no agent): another tool result, first at character 0; blocks "
+    ) in at[2]
+    assert 'both turns: ctxdiff_diff(run="good", turn_a=2, turn_b=2, run_b="bad")' in at[2]
+    assert "\nbeside run good: that run has no such turn\nthey part at turn 2 " in at[3]
+    assert "\nnew at this turn: a turn that only the second has\n" in at[3]
+    assert "\nbeside run good: its turn 3 stands for this one\nthey part at turn 2 " in at[4]
+    assert SECRET not in "".join(at.values())
+    assert ask("ctxdiff_explain", run="bad", turn=2, run_b="bad").is_error
+    redacted = ask("ctxdiff_explain", run="r1", turn=2, run_b="r2", policy=Policy("all"))
+    assert redacted.text.startswith("error not_in_redact_mode")
+
+
+def test_a_turn_that_only_the_good_run_has_is_no_difference_before_it(
+    new_trace: Callable[..., Path], block: Any, turn: Any
+) -> None:
+    asked = [turn([block(f"question {n}")]) for n in range(4)]
+    path = new_trace(*asked, name="good", session_id="90" * 16)
+    new_trace(*asked[:2], *asked[3:], name="bad", session_id="ba" * 16)
+    source = Source(path.parent)
+    found = [compare_turn(source, "bad", seq, "good") for seq in (1, 2, 3)]
+    source.close()
+    assert [one.counterpart for one in found] == [1, 2, 4]
+    assert [one.first and one.first.kind for one in found] == [None, None, "missing_turn"]

@@ -27,6 +27,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_explain", {"run": "r1", "agent": "researcher"}),
     ("ctxdiff_explain", {"run": "demo"}),
     ("ctxdiff_explain", {"run": "5e55"}),
+    ("ctxdiff_explain", {"run": "r1", "turn": 2, "run_b": "r1"}),
     ("ctxdiff_diff", {"run": "r1", "turn_a": 1, "turn_b": 2}),
     ("ctxdiff_diff", {"run": "r1", "turn_a": 3, "turn_b": 1}),
     ("ctxdiff_tokens", {"run": "r1"}),
