@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeAlias
 
 from ctxdiff_analyzers.content import part_type, spoken
 from ctxdiff_analyzers.hunks import common_prefix, common_suffix
@@ -29,7 +30,11 @@ conversation stay, and where nothing else shows that it is the same one."""
 NAMED_ALONE = 0.25
 LEAST_ADDED = 40
 """Code points that a message or system text must have gained to hold a summary."""
-SAME = 0.7
+SHORT = 0.5
+"""Tokens of a text that stands for others without sharing a word with them, as a part of theirs."""
+SAME, GROWN, SLACK = 0.7, 1.5, 16
+"""Share of a message that stays in an edited form of it, and how much longer that may be: times,
+and code points beside."""
 HEAD, TITLE = 400, 80
 """Code points at the start of a text in which it says what it is; and where it does so at once."""
 
@@ -44,6 +49,10 @@ SUMMARY = re.compile(
 )
 """How texts that stand for earlier ones name themselves."""
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}|\w{4,}|\w*\d\w*")
+
+
+_Carried: TypeAlias = Mapping[int, frozenset[str]]
+"""Index of an old message to those of its telling words that the new text has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,8 @@ class _Place:
     """Index of a new block to its text, or to what it has gained."""
     is_anchored: bool
     """True when messages of the same conversation stay and what stands here is not its end."""
+    is_amid: bool = False
+    """True when messages that stay stand behind it."""
     is_end: bool = False
     """True for a lone message that is also the conversation's new end."""
 
@@ -116,7 +127,7 @@ def _compaction(timeline: Timeline, old: Turn, new: Turn) -> Compaction | None:
     found = matching(old, new, timeline)
     kept = [i for i, _ in found.same if is_conversation(timeline.blocks[old.inputs[i]])]
     for place in _places(timeline, old, new, found):
-        made = _weighed(timeline, old, place, kept)
+        made = _weighed(timeline, old, new, place, kept)
         if made is not None:
             return made
     return None
@@ -155,7 +166,7 @@ def _places(timeline: Timeline, old: Turn, new: Turn, found: Matching) -> Iterat
         if fresh and len(fresh) <= MOST_STANDING_IN:
             anchored = bool(anchors) and not is_whole_end
             texts = {j: _text(timeline, new.inputs[j]) for j in fresh}
-            yield _Place(gone, texts, anchored, is_whole_end)
+            yield _Place(gone, texts, anchored, after is not None, is_whole_end)
         gained = _gained(timeline, old, new, found, [i for i in (before, after) if i is not None])
         if gained:
             yield _Place(gone, gained, is_anchored=False)
@@ -194,18 +205,20 @@ def _without_tail(
 
 
 def _weighed(
-    timeline: Timeline, old: Turn, place: _Place, kept: Sequence[int]
+    timeline: Timeline, old: Turn, new: Turn, place: _Place, kept: Sequence[int]
 ) -> Compaction | None:
     told = _words(place.standing.values())
     stay = _words(
         _text(timeline, old.inputs[i]) for i in (*kept[-READ_KEPT:], *_prompts(timeline, old))
     )
-    carried: Mapping[int, frozenset[str]] = {
-        i: (_words([_text(timeline, old.inputs[i])]) - stay) & told for i in place.gone
-    }
-    common = frozenset[str]().union(*carried.values())
+    said = {i: _words([_text(timeline, old.inputs[i])]) & told for i in place.gone}
     is_named = any(SUMMARY.search(text[:HEAD]) for text in place.standing.values())
-    if not _is_enough(place, len(common), len(told - stay), is_named=is_named):
+    # A short text may be made of words that all messages use.
+    carried = {i: found - stay for i, found in said.items()}
+    is_told = _is_enough(place, carried, told - stay, is_named=is_named)
+    if not is_told and place.is_anchored:
+        carried, is_told = said, _is_share(said, told, ALONE)
+    if not is_told and not _is_short(timeline, old, new, place):
         return None
     return Compaction(
         tuple(place.gone),
@@ -216,14 +229,33 @@ def _weighed(
     )
 
 
-def _is_enough(place: _Place, common: int, telling: int, *, is_named: bool) -> bool:
+def _is_enough(
+    place: _Place, carried: _Carried, telling: frozenset[str], *, is_named: bool
+) -> bool:
     if place.is_anchored and is_named:
         return True
     if place.is_end:
         # A new question may speak of the same things.
-        return common >= 2 * LEAST_COMMON and common >= ALONE * telling
+        return _is_share(carried, telling, ALONE, least=2 * LEAST_COMMON)
     share = ANCHORED if place.is_anchored else NAMED_ALONE if is_named else ALONE
-    return common >= LEAST_COMMON and common >= share * telling
+    return _is_share(carried, telling, share)
+
+
+def _is_share(
+    carried: _Carried, telling: frozenset[str], share: float, least: int = LEAST_COMMON
+) -> bool:
+    """True when at least that share of the telling words comes from what is gone."""
+    common = frozenset[str]().union(*carried.values())
+    return len(common) >= least and len(common) >= share * len(telling)
+
+
+def _is_short(timeline: Timeline, old: Turn, new: Turn, place: _Place) -> bool:
+    """True for a short text amid the history in the place of much longer messages."""
+    if not place.is_amid:
+        return False
+    gone = sum(timeline.blocks[old.inputs[i]].token_count for i in place.gone)
+    come = sum(timeline.blocks[new.inputs[j]].token_count for j in place.standing)
+    return come <= SHORT * gone
 
 
 def _opening(timeline: Timeline, turn: Turn) -> int | None:
@@ -253,9 +285,13 @@ def _is_prompt(timeline: Timeline, turn: Turn, index: int) -> bool:
 
 
 def _is_form(timeline: Timeline, old: int, new: int) -> bool:
-    """True where a message is still mostly there, edited or gone on."""
+    """True where a message is still mostly there and no more than that, edited or gone on."""
     one, two = _text(timeline, old), _text(timeline, new)
-    return len(one) > 0 and len(one) - _between(one, two)[1] >= SAME * len(one)
+    if not one or len(two) > GROWN * len(one) + SLACK:
+        return False
+    if SUMMARY.search(_added(one, two)[:HEAD]):
+        return False
+    return len(one) - _between(one, two)[1] >= SAME * len(one)
 
 
 def _added(old: str, new: str) -> str:

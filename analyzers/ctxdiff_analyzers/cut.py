@@ -7,15 +7,17 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal, TypeAlias
 
+from ctxdiff_analyzers.cut_ends import CLOSERS, OPENERS, open_end, shape
 from ctxdiff_analyzers.cut_marks import cut_mark, flagged
 from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 
-Sign: TypeAlias = Literal["mark", "json", "markup", "fence", "table", "length", "sentence", "word"]
-"""How a cut shows: a mark says so; or a value, a tag, a fence, a row, a sentence or a word does
-not end; or a length is a round number."""
+Sign: TypeAlias = Literal[
+    "mark", "json", "markup", "fence", "table", "length", "line", "sentence", "word"
+]
+"""How a cut shows: a mark says so; or a value, a tag, a fence, a row, a line, a sentence or a word
+does not end; or a length is a round number."""
 MARK_CHARS = 300
 """Code points that a mark in the place of what was cut may have, at most."""
 LEAST_CUT = 40
@@ -25,29 +27,11 @@ PLACEHOLDER = 200
 """Code points of a note that stands for a whole result, at most."""
 LEAST_CLEARED = 200
 LEAST_JSON = 20
-LEAST_TEXT = 160
-"""Code points from which the end of a plain text says something."""
 _NODES = 20_000
-_ENDS = frozenset(".!?…:;。！？」』）)]}>\"'`»”’|*_-=\n")
-_OPENERS, _CLOSERS = "([{", ")]}"
 _LITERALS = ("true", "false", "null", "True", "False", "None", "NaN", "-", "Infinity")
 _VOID = frozenset(
     ("html", "body", "p", "li", "br", "hr", "img", "input", "meta", "link", "td", "tr", "th", "dt")
 )
-_LINK = re.compile(
-    r"""
-    the | an? | of | and | or | to | in | with | for | by | from | on | at | is | was | are | were
-    | that | which | as | but | not
-    | der | die | das | den | dem | eine? | und | mit | von | zu | im | auf | für | ist
-    | les? | la | des | du | et | à | dans | pour | une? | el | l[ao]s | y | en | con | por | que
-    | o | e | di | il | della | och | att | som | på | av | er | ikke | til | het | een | van
-    | voor | и | в | на | с | по | не | для | от
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Words after which a sentence goes on."""
-_WORD = re.compile(r"\w+")
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]")
 _ROOT = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
 
 
@@ -112,7 +96,7 @@ def broken_off(text: str) -> Cut | None:
         return Cut("fence", last)
     if _is_broken_row(text):
         return Cut("table", last)
-    sign = _open_end(text)
+    sign = open_end(text)
     return None if sign is None else Cut(sign, last)
 
 
@@ -221,9 +205,9 @@ def _is_open_literal(text: str) -> bool:
                 quote = ""
         elif sign in "'\"":
             quote = sign
-        elif sign in _OPENERS:
+        elif sign in OPENERS:
             depth += 1
-        elif sign in _CLOSERS:
+        elif sign in CLOSERS:
             depth -= 1
             if depth <= 0:
                 return False
@@ -261,48 +245,6 @@ def _is_broken_row(text: str) -> bool:
     for sign in "\t;,|":
         columns = Counter(row.count(sign) for row in rows)
         if len(columns) == 1 and (width := next(iter(columns))) >= 2 and len(rows) >= 5:
-            first = {_shape(row.split(sign)[0]) for row in rows[1:]}
-            return last.count(sign) < width and _shape(last.split(sign)[0]) in first
+            first = {shape(row.split(sign)[0]) for row in rows[1:]}
+            return last.count(sign) < width and shape(last.split(sign)[0]) in first
     return False
-
-
-def _open_end(text: str) -> Sign | None:
-    """Whether a plain text ends within a word or a sentence."""
-    if len(text) < LEAST_TEXT or text[-1].isspace() or text[-1] in _ENDS:
-        return None
-    if _is_round(len(text)) or _is_round(len(text.encode("utf-8", "surrogatepass"))):
-        return "length"
-    tail = text[-2_000:]
-    is_prose = len(_SENTENCE_END.findall(tail)) >= 2 and "\n" not in tail[-LEAST_TEXT:]
-    last_line = tail.rsplit("\n", 1)[-1]
-    words = _WORD.findall(last_line)
-    if not words:
-        return None
-    if is_prose and (text[-1] == "," or _LINK.fullmatch(words[-1])):
-        return "sentence"
-    is_open = any(
-        last_line.count(a) > last_line.count(b) for a, b in zip("([{", ")]}", strict=True)
-    )
-    if (is_prose or is_open or last_line.count('"') % 2) and _is_started(words[-1], text):
-        return "word"
-    return None
-
-
-def _is_started(word: str, text: str) -> bool:
-    """True when a longer word of the text starts like its last one, which occurs but once."""
-    if len(word) < 2 or word.isdigit():
-        return False
-    known = set(_WORD.findall(text[:-1][-20_000:])[:-1])
-    return word not in known and any(one.startswith(word) for one in known)
-
-
-@cache
-def _is_round(length: int) -> bool:
-    """True for lengths that programs choose as a limit."""
-    if length < LEAST_TEXT:
-        return False
-    return length % 500 == 0 or length % 1_024 == 0 or length in (200, 250, 256, 300, 400, 512, 768)
-
-
-def _shape(cell: str) -> str:
-    return re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", cell.strip()))

@@ -66,11 +66,17 @@ _COUNTED = (
     rf"|{_OPEN}\s*\d[\d.,' ]*\s*{_MORE}\s+{_UNIT}\s*{_CLOSE}"
 )
 _ELIDED = rf"{_OPEN}\s*{_DOTS}\s*{_CLOSE}"
+_NOTED = (
+    rf"{_DOTS}\s*{_OPEN}[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
+    rf"|{_OPEN}\s*{_DOTS}[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
+    rf"|(?<![\w\])]){_OPEN}\s*(?:cut|snip|more|continued|rest)\s*{_CLOSE}"
+)
+"""A note in brackets beside or behind dots, in whatever language."""
 
 MARK = re.compile(rf"{_BRACKETED}|{_COUNTED}", re.IGNORECASE)
 """A mark in brackets, wherever it stands."""
 AT_END = re.compile(
-    rf"(?:{_ATTACHED}|{_COUNTED}|{_ELIDED}|{_DOTS}\s*(?:{_WORD})[\w\s]{{0,40}})[\s.…]*\Z",
+    rf"(?:{_ATTACHED}|{_COUNTED}|{_ELIDED}|{_NOTED}|{_DOTS}\s*(?:{_WORD})[\w\s]{{0,40}})[\s.…]*\Z",
     re.IGNORECASE,
 )
 LINE = re.compile(

@@ -43,7 +43,9 @@ def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = 
     if not aligned.only_old or not aligned.only_new:
         return Matching(aligned.pairs, (), aligned.only_old, aligned.only_new)
     anchors = in_order(aligned.pairs)
-    gaps = _gaps(anchors, aligned.only_old, aligned.only_new)
+    # What follows the answer to the old turn is new, however much it resembles what is gone.
+    end = _answered(old, new, anchors, aligned.only_new) if there is timeline else len(new.inputs)
+    gaps = _gaps(anchors, aligned.only_old, tuple(j for j in aligned.only_new if j < end))
     same, edited = list(aligned.pairs), []
     sides = _Sides(old.inputs, new.inputs, timeline, there)
     for left, right in gaps:
@@ -96,6 +98,16 @@ def _translated(new: Turn, timeline: Timeline, there: Timeline) -> list[int]:
         "index", lambda: {block.content_hash: i for i, block in enumerate(timeline.blocks)}
     )
     return [known.get(there.blocks[i].content_hash, -1 - i) for i in new.inputs]
+
+
+def _answered(
+    old: Turn, new: Turn, anchors: list[tuple[int, int]], only_new: tuple[int, ...]
+) -> int:
+    """Where the new turn gives back what was answered to the old one; its length if nowhere."""
+    answers = frozenset(old.outputs)
+    last = anchors[-1][1] if anchors else -1
+    found = (j for j in only_new if j > last and new.inputs[j] in answers)
+    return min(found, default=len(new.inputs))
 
 
 def _gaps(

@@ -60,6 +60,8 @@ WHOLE = {
     "a log that starts like json": f"[INFO] 10:00 started\n{LOG}",
     "a template": "{name} has {count} items and nothing more to say about them at all here today",
     "tests": "collected 3 items\n\ntests/test_pump.py ...      [100%]\n\n3 passed in 0.03s",
+    "lines with a sum": "- north ran for nine hours.\n- south ran for two hours.\n- east ran for one hour.\n- west did not run.\nTotal: 12 hours of 36, twelve fewer than a week ago and four more than two weeks ago",
+    "padded rows": "".join(f"{name:<20}{n:<30}\n" for n, name in enumerate(("north", "south", "east", "west"))).rstrip("\n"),
     "psql": " pump  | kw\n-------+-----\n north | 4.1\n south | 0\n(2 rows)",
     "table": TABLE,
     "csv": CSV,
@@ -115,6 +117,10 @@ CUT = {
         json.dumps({"id": 4, "body": REPORT, "truncated": True}),
         LOG + "\n# result too large, rest left out",
         REPORT[:163] + "[truncated]",
+        REPORT[:163] + "...[cut]",
+        REPORT[:163] + " [snip]",
+        REPORT[:163] + "… (jatkuu)",
+        REPORT[:163] + " [… więcej]",
     ],
     "json": [
         LISTING[:171],
@@ -134,8 +140,10 @@ CUT = {
     "fence": ["```json\n{\n  a: 1,\n  b: 2\n"],
     "table": [TABLE + "\n| east | 2", CSV + "\np8,4"],
     "sentence": [REPORT[: REPORT.index("is at 83") + 2], REPORT[: REPORT.index("spare") - 5].rstrip() + " and the"],
+    "line": [CODE[: CODE.index('attempts", pump.name, attempt)') + 3], CODE[: CODE.index("pump %s runs")], CODE[: CODE.index("logger.info")], CODE[: CODE.index("logging.getLogger")] + CODE[-160:].replace("\n", " ").rstrip() + " = "],
+    "sentence ": [("[p.1] The north pump ran for nine hours.\n[p.2] The south pump ran for two hours.\n[p.3] The east pump ran for one hour.\n[p.4] The west pump did not run at all.\n[p.5] The basin rose to 83 percent on 12 May f")],
     "length": [(CODE.replace("\n", " ") * 3)[:500], ("pump " * 600)[:2048]],
-    "word": [CODE[: CODE.index('attempts", pump.name, attempt)') + 3], REPORT[: REPORT.rindex("percent") - 1] + " " + "Stat"],
+    "word": [REPORT[: REPORT.rindex("percent") - 1] + " of its stat...", CODE[: CODE.index("range(attempts)") + 8], REPORT[: REPORT.rindex("percent") - 1] + " " + "Stat"],
 }  # fmt: skip
 
 
@@ -145,7 +153,7 @@ CUT = {
 def test_a_cut_text_is_known_by_its_end(sign: str, text: str) -> None:
     found = broken_off(text)
     assert found is not None
-    assert found.sign == sign
+    assert found.sign == sign.strip()
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def talks(draw: st.DrawFn, agent: str | None, number: int) -> Talk:
             name = draw(st.sampled_from(["lookup", "count"]))
             said += [
                 Ask(made, name, (("q", f"{thing} {about} {step}"),)),
-                _result(draw, made, name, about),
+                _result(draw, made, name, made),
             ]
         said.append(
             Say(

@@ -27,6 +27,7 @@ LARGE_SHARE = 0.25
 """Part of the previous turn that makes what no summary carries a grave loss."""
 WHY_NAMED = "older messages are gone, and a text that calls itself a summary stands in their place"
 WHY_SHARED = "older messages are gone, and what stands in their place has words of theirs"
+WHY_SHORT = "older messages are gone, and a new message amid the history stands in their place"
 WHY_LOOP = "the conversation starts with another summary on each of the last turns"
 
 
@@ -69,7 +70,11 @@ def _finding(scene: Scene, found: Compaction) -> Finding:
         severity,
         cause="compaction_loop" if is_loop else "history_compacted",
         certainty="inferred",
-        why=WHY_NAMED if found.is_named else WHY_SHARED,
+        why=WHY_NAMED
+        if found.is_named
+        else WHY_SHARED
+        if found.lost != found.replaced
+        else WHY_SHORT,
         evidence=Evidence(
             content_hashes=tuple(b.content_hash for b in (*standing, *lost, *replaced))[:LISTED],
             positions=tuple(scene.turn.positions[j] for j in found.standing_in),

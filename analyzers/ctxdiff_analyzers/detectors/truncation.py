@@ -33,6 +33,7 @@ WHY = {
     "fence": "the result opens a code fence and does not close it",
     "table": "the last row of the result has fewer cells than all others",
     "length": "the result's length is a round number and its last sentence does not end",
+    "line": "the result ends with the indent or the space before its next word",
     "sentence": "the result ends in the middle of a sentence",
     "word": "the result ends in the middle of a word",
 }

@@ -36,6 +36,7 @@ SUMMARIES = {
     "in German": User("Bisheriger Verlauf: Okafor bekommt TC-31 am 15. Juni, Brandt (2217) schuldet 6.50."),
     "in Japanese": User("要約: Okaforさんは6月15日にTC-31を借りる。Brandt(2217)は6.50の未払い。"),
     "as notes": User("## Notes\n- TC-31 -> Okafor, 15 June\n- Brandt 2217 owes 6.50, 555-0142"),
+    "without a word of theirs": User("Earlier work is done."),
     "in a few words": User("(recap: tile cutter reserved, Brandt owes 6.50)"),
 }  # fmt: skip
 
@@ -128,7 +129,7 @@ LOOK_ALIKES: dict[str, list[Call]] = {
         *TALK[:4], User("No, forget that. Reserve the mitre saw for Brandt instead.")
     ),
     "an answer that sums up": [*wire.grown(TALK), Call((*TALK, Say("Summary: booked."), User("Ok.")))],
-    "two messages became one": ending_with(*TALK[:3], Say("TC-31 is with Brandt."), *TALK[8:]),
+    "two messages became one": ending_with(*TALK[:3], Say("TC-31 is with Brandt."), *TALK[5:]),
     "other examples for another question": [
         Call((User("Chunk 1: tile cutters, TC-31"), User("Chunk 2: deposits"), User("Chunk 3: late fees, 6.50"), User("Who pays?"))),
         Call((User("Chunk 4: bandsaws and minors"), User("Chunk 5: opening hours"), User("Who may cut?"))),

@@ -84,7 +84,7 @@ def test_a_past_result_that_was_cut_is_measured_and_told_once(
     ],
 )
 def test_an_edited_result_is_edited_and_not_cut(surface: str, text: str, tmp_path: Path) -> None:
-    calls = [*wire.grown(TALK), Call((*TALK, Say("Closed."), User("Since when?")))]
+    calls = [*wire.grown(TALK), Call((*TALK, Say("Noted."), User("Since when?")))]
     said = [replace(one, text=text) if one is TALK[6] else one for one in calls[-1].said]
     calls[-1] = replace(calls[-1], said=said)
     assert codes(wire.findings(surface, calls, tmp_path)) == [("context_edited", 5, "measured")]
