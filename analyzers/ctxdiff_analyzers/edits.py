@@ -41,8 +41,10 @@ _NAMES = frozenset(
     if name
 )
 """Words that stand in for numbers in times and dates."""
-SHOWN = 80
+SHOWN = 120
 """Code points of each side of an edit that are quoted."""
+BESIDE = 24
+"""Code points of unchanged text that are quoted on each side of it."""
 SMALL = 240
 """Code points of changed text up to which an edit may be no more than a value."""
 FEW = 16
@@ -61,9 +63,9 @@ class Edit:
     first_difference: int | None
     cause: EditCause | None
     old: str
-    """What was there. Captured text."""
+    """What was there, with a few words around it. Captured text."""
     new: str
-    """What stands there now. Captured text."""
+    """What stands there now, likewise. Captured text."""
 
 
 def edit(old: str, new: str) -> Edit:
@@ -71,9 +73,13 @@ def edit(old: str, new: str) -> Edit:
     if old == new:
         return Edit(None, None, "", "")
     found = text_diff(old, new)
-    gone = "".join(old[s.old_start : s.old_end] for s in found.spans if s.op == "delete")
-    come = "".join(new[s.new_start : s.new_end] for s in found.spans if s.op == "insert")
-    return Edit(found.first_diff_char, _cause(old, new, found), gone[:SHOWN], come[:SHOWN])
+    head, tail = ends(old, new)
+    return Edit(
+        found.first_diff_char,
+        _cause(old, new, found),
+        _around(old, head, len(old) - tail),
+        _around(new, head, len(new) - tail),
+    )
 
 
 def edit_cause(old: str, new: str) -> EditCause | None:
@@ -136,6 +142,16 @@ def _value(old: str, new: str, found: TextDiff) -> EditCause | None:
         return "session_id_in_prefix" if _ABOUT_SESSION.search(about) else "volatile_value"
     values = sum(1 for word in words if _is_value(word))
     return "volatile_value" if values and len(words) - values <= values // 2 + 1 else None
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """The piece from `start` to `end` with the words that it touches and those beside it."""
+    before, behind = text[max(0, start - BESIDE) : start], text[end : end + BESIDE]
+    if len(before) == BESIDE:
+        before = before[before.find(" ") + 1 :]
+    if len(behind) == BESIDE:
+        behind = behind[: behind.rfind(" ") + 1] or behind
+    return f"{before}{text[start:end]}{behind}"[:SHOWN]
 
 
 def changed_words(old: str, new: str) -> list[str]:
