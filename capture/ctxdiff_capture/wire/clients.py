@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from ctxdiff_capture.wire import tap_botocore, tap_genai, tap_httpx
@@ -77,11 +78,34 @@ def _stainless_copy(family: Family) -> Callable[[Any, Sink, str | None], Any | N
         original = getattr(client, "_client", None)
         if not tap_httpx.flavour_of(original) or not callable(getattr(client, "copy", None)):
             return None
-        copied = client.copy()
+        copied = _copied(client)
         copied._client = tap_httpx.recorded(original, family, sink, agent)  # noqa: SLF001 - see above
         return copied
 
     return copy
+
+
+def _copied(client: Any) -> Any:
+    """A copy of a client as the SDK makes it, with what the program has put on it.
+
+    The SDK makes it by the class's `__init__`, which a program's own class may have changed.
+    """
+    kind = type(client)
+    # Without resources, made when they are asked for: these are the client's and not the copy's.
+    held = {
+        name: value
+        for name, value in vars(client).items()
+        if not isinstance(getattr(kind, name, None), cached_property)
+    }
+    try:
+        copied = client.copy()
+        # What stands over a method is bound to the client, and would send by it unrecorded.
+        held = {name: value for name, value in held.items() if not hasattr(kind, name)}
+    except Exception:  # noqa: BLE001 - whatever an `__init__` raises that we have not written
+        copied = object.__new__(kind)
+    for name, value in held.items():
+        vars(copied).setdefault(name, value)
+    return copied
 
 
 _COPY: dict[Family, Callable[[Any, Sink, str | None], Any | None]] = {

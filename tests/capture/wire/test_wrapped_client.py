@@ -170,6 +170,56 @@ def test_a_subclass_of_a_client_is_recorded(provider: Any, recording: Any) -> No
     assert len(recording.calls()) == 1
 
 
+class OwnOpenAI(openai.OpenAI):
+    """A program's class, made by other options than the SDK's."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(api_key="k", base_url=url + "/v1")
+        self.budget = 7
+
+
+class OwnAnthropic(anthropic.Anthropic):
+    """Likewise."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(api_key="k", base_url=url)
+        self.budget = 7
+
+
+@pytest.mark.parametrize("kind", [OwnOpenAI, OwnAnthropic])
+def test_a_class_with_an_init_of_its_own_is_recorded(
+    provider: Any, recording: Any, kind: Any
+) -> None:
+    client = kind(provider.url)
+
+    def ask(asked: Any) -> None:
+        if kind is OwnOpenAI:
+            asked.chat.completions.create(**CHAT)
+        else:
+            asked.messages.create(**MESSAGE)
+
+    ask(client)  # its resources have been made
+    wrapped = recording.tracer.wrap(client)
+    ask(wrapped)
+    ask(client)
+
+    assert (type(wrapped), wrapped.budget, len(provider.bodies)) == (kind, 7, 3)
+    assert len(recording.calls()) == 1
+
+
+def test_what_the_program_has_put_on_a_client_is_on_the_wrapped_one(
+    provider: Any, recording: Any
+) -> None:
+    client: Any = openai_client(provider)
+    client.budget = 7
+    client.post = None  # bound to the client: the wrapped one has its own
+    wrapped = recording.tracer.wrap(client)
+    wrapped.chat.completions.create(**CHAT)
+
+    assert wrapped.budget == 7
+    assert len(recording.calls()) == 1
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_legacy_httpx_client_is_recorded(provider: Any, recording: Any, stream: bool) -> None:
     with openai_client(provider, http_client=httpx.Client()) as client:
