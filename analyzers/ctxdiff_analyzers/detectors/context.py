@@ -14,11 +14,11 @@ from ctxdiff_analyzers.content import is_thought
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.copies import copied_messages
-from ctxdiff_analyzers.detectors.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.detectors.pairs import broken_partners
 from ctxdiff_analyzers.detectors.replay import merged_messages
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.detectors.truncation import cut_pairs
+from ctxdiff_analyzers.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.findings import Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.counts import EXACT
-from ctxdiff_analyzers.detectors.edits import Edit
+from ctxdiff_analyzers.edits import Edit
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.matching import Matching
 from ctxdiff_analyzers.paths import path_of
