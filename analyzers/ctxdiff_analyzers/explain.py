@@ -22,8 +22,8 @@ REPEATABLE: frozenset[Code] = frozenset(
     ("system_changed", "tools_changed", "tools_reordered", "cache_break", "cache_unused")
 )
 """Findings that a program brings about at every turn, and that are then told since the first."""
-REPEATS_LOOKED_AT = 8
-"""Earlier turns that are looked at for the same finding."""
+REPEATS_LOOKED_AT = 24
+"""Earlier turns that are looked at for the same finding; where all have it, it may be older yet."""
 NOT_IN_RECORD: frozenset[Code] = frozenset(
     (
         *("context_evicted", "context_compacted", "context_edited", "system_changed"),

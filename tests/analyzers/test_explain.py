@@ -62,6 +62,20 @@ def test_a_lost_tagged_block_is_told_first_and_again_later(make: SimpleNamespace
     assert later.next.arguments == (("turn_a", 1), ("turn_b", 2))
 
 
+def test_what_is_so_at_every_turn_is_told_since_the_first(make: SimpleNamespace) -> None:
+    run = make.run(has_outputs=True)
+    rules = "Weigh each crate twice and note both numbers. It is "
+    for number, clock in enumerate(("07:15", "07:15", "07:31", "07:42", "07:58"), 1):
+        said = [make.user(f"question {n} about the crates") for n in range(number)]
+        run.add(make.system(rules + clock), *said, outputs=[make.assistant("a")])
+    timeline = run.done()
+    told = [
+        [(f.turn, f.since) for f in explain(timeline, seq).findings if f.code == "system_changed"]
+        for seq in (2, 3, 4, 5)
+    ]
+    assert told == [[], [(3, None)], [(4, 3)], [(5, 3)]]
+
+
 def test_what_the_answer_needed_comes_before_what_costs_money() -> None:
     def finding(code: Any, severity: Any, tokens: int = 0, turn: int = 5) -> Finding:
         return Finding(code, turn, None, severity, "measured", tokens=tokens)
@@ -131,4 +145,4 @@ def test_a_turn_of_a_long_run_is_explained_without_reading_the_run(make: SimpleN
         answer = make.assistant(f"answer {number}")
         run.add(system, *said[max(0, number - 20) : number + 1], outputs=[answer])
     explain(run.done(), 500)
-    assert len(run.fetched) < 60
+    assert len(run.fetched) < 100
