@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +10,7 @@ from unicodedata import normalize
 
 from ctxdiff_capture.model import BlockHead
 
-from ctxdiff_analyzers.content import is_thought, part_type, spoken
+from ctxdiff_analyzers.content import is_thought, part_type, spoken, without_markers
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.edits import edit
 from ctxdiff_analyzers.exchanges import call_at
@@ -159,6 +160,9 @@ def _other_form(scene: Scene, block: int, new: list[int]) -> int | None:
             if other is not None and other.id == asked.id and other.name == asked.name:
                 return None if other.arguments == asked.arguments else j
         return None
+    spelled = _plain(without_markers(scene.text(scene.mine.blocks[block])))
+    if any(spelled == _plain(without_markers(scene.text(scene.new_block(j)))) for j in new):
+        return None
     answer = _plain(_text(scene, scene.mine.blocks[block]))
     texts = {
         j: _plain(_words(scene, scene.new_block(j)))
@@ -218,4 +222,10 @@ def _text(scene: Scene, block: BlockHead) -> str:
 
 
 def _plain(text: str) -> str:
+    """The words alone; of JSON the value in one spelling."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            pass
     return " ".join(normalize("NFKC", text).split())

@@ -93,6 +93,16 @@ def test_wrapping_and_white_space_are_not_the_models_words(
 
 
 @pytest.mark.parametrize("surface", wire.SURFACES)
+def test_an_answer_in_json_may_come_back_in_another_spelling(surface: str, tmp_path: Path) -> None:
+    said = (TALK[0], Say('{"owes":320,"who":"Aurora"}'))
+    calls = [
+        Call(TALK[:1], said[1:]),
+        Call((TALK[0], Say('{"who": "Aurora", "owes": 320}'), TALK[2])),
+    ]
+    assert told(wire.findings(surface, calls, tmp_path)) == []
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
 def test_thoughts_that_are_not_sent_back_at_once_are_no_finding(
     surface: str, tmp_path: Path
 ) -> None:
