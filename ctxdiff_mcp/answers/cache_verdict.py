@@ -60,6 +60,8 @@ class VerdictRow:
     reusable: tuple[str, ...]
     certainty: Certainty
     why: str | None
+    source: str | None
+    """Where and when the number was read that the verdict rests on."""
     remedy: str | None
     since: int | None
     vendor_reason: str | None
@@ -144,6 +146,7 @@ def verdict_row(run: OpenRun, one: Verdict) -> VerdictRow:
         reusable=tuple(filter(None, map(place, one.reusable))),
         certainty=one.certainty,
         why=one.why,
+        source=one.source,
         remedy=one.remedy,
         since=one.since,
         vendor_reason=None if one.vendor is None else one.vendor.reason,

@@ -103,6 +103,7 @@ def _verdict(one: VerdictRow) -> dict[str, Any]:
         "vendor_reason": one.vendor_reason,
         "vendor_missed_tokens": one.vendor_missed_tokens,
         "why": one.why,
+        "source": one.source,
         "remedy": one.remedy,
     }
 

@@ -141,6 +141,8 @@ def _evidence(one: VerdictRow) -> Iterator[Line]:
         yield Line(f"  {snippet(masked_excerpt(text, one.origins()), 100)}")
     if one.why:
         yield Line(f"  why: {one.why}")
+    if one.source:
+        yield Line(f"  source: {one.source}", "dim")
     if one.remedy:
         yield Line(f"  remedy: {one.remedy}")
 

@@ -110,7 +110,7 @@ def offer_evidence(env: Envelope, found: Cache, one: VerdictRow) -> None:
     evidence = ", ".join(_evidence(env, one))
     if evidence:
         env.offer(f"- {evidence}", *_pieces(env, one))
-    for word, text in (("why", one.why), ("remedy", one.remedy)):
+    for word, text in (("why", one.why), ("source", one.source), ("remedy", one.remedy)):
         if text:
             env.offer(f"- {word}: {text}")
     if one.against is None:

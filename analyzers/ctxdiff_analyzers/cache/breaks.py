@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxdiff_analyzers.cache.ancestors import goes_on_elsewhere
 from ctxdiff_analyzers.cache.difference import difference
-from ctxdiff_analyzers.cache.rules import LIFE_KEYS, Section, model_of
+from ctxdiff_analyzers.cache.rules import LIFE_KEYS, Section, cited, model_of
 from ctxdiff_analyzers.cache.situation import Situation
 from ctxdiff_analyzers.cache.suspects import RULES, Suspect
 from ctxdiff_analyzers.cache.wire import wire_difference
@@ -91,6 +91,7 @@ def settings(case: Situation) -> list[Suspect]:
                 section=loses,
                 names=(changed.name,),
                 excerpts=(plain(changed.old), plain(changed.new)),
+                source=cited(case.rules.facts[changed.holder]),
             )
         )
     return found

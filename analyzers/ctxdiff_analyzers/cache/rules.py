@@ -109,6 +109,12 @@ def rules_of(call: CallHead, *, marked: bool = False) -> Rules:
     return _rules(name, _life_of_model(model_of(call)) if name == "openai" else None)
 
 
+def cited(fact: Fact) -> str:
+    """Where and when a number was read, and how far it can be trusted."""
+    kind = _data()["confidence"][fact.confidence]
+    return f"{fact.source}, {kind}, read {fact.read}"
+
+
 def rules_read() -> str:
     """When the facts in the data file were read: `2026-10`."""
     return str(_data()["read"])

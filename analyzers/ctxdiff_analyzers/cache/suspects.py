@@ -34,6 +34,8 @@ class Suspect:
     counts: tuple[tuple[str, int], ...] = ()
     since: int | None = None
     """The turn it began at, when that is earlier."""
+    source: str | None = None
+    """Where and when the number was read that the verdict rests on, see `rules.cited`."""
 
 
 RULES: dict[str, str] = {

@@ -9,7 +9,7 @@ from ctxdiff_analyzers.cache.breaks import certainty_of
 from ctxdiff_analyzers.cache.ledger import overlaps, reported
 from ctxdiff_analyzers.cache.markers import Marks
 from ctxdiff_analyzers.cache.places import Place, place_of
-from ctxdiff_analyzers.cache.rules import LIFE_KEYS
+from ctxdiff_analyzers.cache.rules import LIFE_KEYS, cited
 from ctxdiff_analyzers.cache.situation import Situation
 from ctxdiff_analyzers.cache.suspects import RULES, Suspect
 from ctxdiff_analyzers.paths import dotted
@@ -46,6 +46,7 @@ def expired(case: Situation) -> Suspect | None:
                 certainty_of(case),
                 RULES["expired"],
                 counts=(("gap_seconds", round(gap)), ("life_seconds", life)),
+                source=cited(case.rules.facts["lives_s"]),
             )
     lives = [_lives(case, marks) for marks in (old, new)]
     now = case.turn.call.params.get(LIFE_KEYS[0])
@@ -85,6 +86,7 @@ def too_many_markers(case: Situation) -> Suspect | None:
         "measured" if refused else "inferred",
         RULES["limit"],
         counts=(("count", len(marks.points)), ("limit", most)),
+        source=cited(case.rules.facts["markers_max"]),
     )
 
 
@@ -157,6 +159,7 @@ def too_short(case: Situation) -> Suspect | None:
         "measured" if sure else "inferred",
         RULES["minimum"] if sure else RULES["minimum_unsure"],
         counts=(("minimum", minimum.tokens), ("prefix_tokens", size)),
+        source=cited(minimum.fact),
     )
 
 
@@ -204,6 +207,7 @@ def out_of_reach(case: Situation) -> Suspect | None:
         RULES["look_back"],
         place=Place(old.last.path, None, ()),
         counts=(("blocks", min(ahead)), ("limit", most)),
+        source=cited(case.rules.facts["look_back_blocks"]),
     )
 
 

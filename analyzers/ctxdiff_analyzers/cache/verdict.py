@@ -69,6 +69,8 @@ class Verdict:
     """What of the earlier prefix can still be read: `tools`, `system`, `system[0]`, `messages`."""
     certainty: Certainty
     why: str | None
+    source: str | None
+    """Where and when the number was read that the verdict rests on."""
     remedy: str | None
     content_hashes: tuple[str, ...] = ()
     """Old and new block at fault."""
@@ -188,6 +190,7 @@ def _verdict(case: Situation, state: State, found: Suspect | None) -> Verdict:
         reusable=reusable(case, found),
         certainty="measured" if found is None else found.certainty,
         why=None if found is None else found.why,
+        source=None if found is None else found.source,
         remedy=None if found is None else REMEDIES.get(found.cause or ""),
         content_hashes=_hashes(case, at),
         positions=_positions(case, at),

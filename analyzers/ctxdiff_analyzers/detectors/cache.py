@@ -26,7 +26,7 @@ def cache(scene: Scene) -> Iterator[Finding]:
         cause=found.cause,
         certainty=found.certainty,
         since=found.since,
-        why=None if found.certainty == "measured" else found.why,
+        why=_why(found),
         evidence=Evidence(
             content_hashes=found.content_hashes,
             positions=found.positions,
@@ -41,6 +41,13 @@ def cache(scene: Scene) -> Iterator[Finding]:
         tokens_method=None if found.lost_tokens is None else method,
         next=NextCall("ctxdiff_cache", (("turn", scene.turn.seq),)),
     )
+
+
+def _why(found: Verdict) -> str | None:
+    """The rule; a number that ages is never told without its source and date."""
+    if found.source is not None:
+        return f"{found.why} ({found.source})"
+    return None if found.certainty == "measured" else found.why
 
 
 def _severity(scene: Scene, found: Verdict) -> Severity:
