@@ -174,16 +174,18 @@ def _is_id(word: str) -> bool:
 
 def _touched(old: str, new: str, found: TextDiff) -> tuple[list[str], str]:
     """The words that an edit touches, and what stands in front of the first."""
-    words: list[str] = []
+    gone: list[str] = []
+    come: list[str] = []
     about = ""
     for span in found.spans:
         if span.op == "delete":
-            words += _words_around(old, span.old_start, span.old_end)
+            gone += _words_around(old, span.old_start, span.old_end)
             about = about or old[max(0, span.old_start - 60) : span.old_start]
         elif span.op == "insert":
-            words += _words_around(new, span.new_start, span.new_end)
+            come += _words_around(new, span.new_start, span.new_end)
             about = about or new[max(0, span.new_start - 60) : span.new_start]
-    return words, about
+    # Several spans may touch one word.
+    return [*dict.fromkeys(gone), *dict.fromkeys(come)], about
 
 
 def _is_value(word: str) -> bool:
