@@ -12,7 +12,6 @@ from ctxdiff_analyzers.findings import Code, Finding
 from ctxdiff_analyzers.hiding import GOES_ON, HOLDS_HISTORY, hidden_names
 from ctxdiff_analyzers.lineage import predecessor
 from ctxdiff_analyzers.matching import Matching, matching
-from ctxdiff_analyzers.prefix import prefix_break
 from ctxdiff_analyzers.ranking import ranked
 from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_analyzers.tokens import TurnTokens, turn_tokens
@@ -124,7 +123,6 @@ def _new_scene(timeline: Timeline, turn: Turn, window: int | None) -> Scene:
         turn,
         previous,
         _since(mine, previous, turn),
-        None if previous is None else prefix_break(mine, previous, turn),
         None if window is None else window_fill(used, window),
     )
 

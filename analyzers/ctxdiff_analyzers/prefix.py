@@ -98,14 +98,6 @@ def prefix_report(timeline: Timeline) -> PrefixReport:
     return timeline.remembered("prefix", lambda: _report(timeline))
 
 
-def prefix_break(timeline: Timeline, old: Turn, new: Turn, pairs: int = 1) -> Break | None:
-    """Where `new` stops being an extension of `old`; None when it is one, or `old` cut short."""
-    i, j = _stable(timeline, old, new)
-    if i == len(old.inputs) or j == len(new.inputs):
-        return None
-    return _break(timeline, old, new, (i, j), pairs)
-
-
 def _report(timeline: Timeline) -> PrefixReport:
     groups = timeline.groups()
     pairs_by_agent = {agent: max(0, len(mine.turns) - 1) for agent, mine in groups.items()}

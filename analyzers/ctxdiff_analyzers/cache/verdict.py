@@ -9,6 +9,13 @@ from typing import Literal, TypeAlias
 from ctxdiff_analyzers.cache.breaks import broken, in_the_bytes
 from ctxdiff_analyzers.cache.difference import place_of_difference
 from ctxdiff_analyzers.cache.ledger import Reported
+from ctxdiff_analyzers.cache.marking import (
+    marked_too_late,
+    out_of_reach,
+    tail,
+    too_many_markers,
+    unmarked,
+)
 from ctxdiff_analyzers.cache.pair import Difference
 from ctxdiff_analyzers.cache.places import Place
 from ctxdiff_analyzers.cache.reason import VendorReason, said_by_the_provider, vendor_reason
@@ -16,17 +23,7 @@ from ctxdiff_analyzers.cache.reusable import predicted, reusable
 from ctxdiff_analyzers.cache.rules import Section
 from ctxdiff_analyzers.cache.situation import SLACK, Situation
 from ctxdiff_analyzers.cache.suspects import REMEDIES, CacheCode, Suspect
-from ctxdiff_analyzers.cache.unused import (
-    expired,
-    marked_too_late,
-    out_of_reach,
-    provider_missed,
-    tail,
-    too_early,
-    too_many_markers,
-    too_short,
-    unmarked,
-)
+from ctxdiff_analyzers.cache.unused import expired, provider_missed, too_early, too_short
 from ctxdiff_analyzers.findings import Certainty
 from ctxdiff_analyzers.timeline import Timeline, Turn
 

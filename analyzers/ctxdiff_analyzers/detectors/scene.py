@@ -13,7 +13,6 @@ from ctxdiff_analyzers.edits import Edit
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.matching import Matching
 from ctxdiff_analyzers.paths import path_of
-from ctxdiff_analyzers.prefix import Break
 from ctxdiff_analyzers.roles import PROMPT_ROLES as PROMPT_ROLES  # noqa: PLC0414 - for detectors
 from ctxdiff_analyzers.roles import is_conversation as is_conversation  # noqa: PLC0414 - for detectors
 from ctxdiff_analyzers.roles import is_prompt as is_prompt  # noqa: PLC0414 - for detectors
@@ -41,7 +40,6 @@ class Scene:
     """The same agent's turn before."""
     matching: Matching
     """From `previous`; everything is new where there is none."""
-    prefix_break: Break | None
     window: Fill | None
 
     def old_block(self, i: int) -> BlockHead:

@@ -301,3 +301,16 @@ def grown(ask: Ask, turns: Sequence[tuple[str, str]]) -> list[Ask]:
     for answer, question in turns:
         asks.append(asks[-1].then(("assistant", answer), ("user", question)))
     return asks
+
+
+FULL = 2_048
+"""Tokens that a turn before has left in the cache."""
+
+
+def pair(
+    folder: Path, surface: str, old: Ask, new: Ask, *, read: int | None = 0, **more: Any
+) -> Any:
+    """The verdict on `new`, sent after `old`, which filled the cache."""
+    before = Sent(old, 0, read=0, written=FULL)
+    written = None if read is None else FULL + 200 - read
+    return last_verdict(folder, surface, before, Sent(new, 20, read=read, written=written, **more))
