@@ -15,25 +15,28 @@ from ctxdiff_analyzers.detectors.scene import (
     is_prompt,
     tokens_of,
 )
-from ctxdiff_analyzers.detectors.truncation import plain, unwrapped
+from ctxdiff_analyzers.detectors.truncation import content_text, plain, unwrapped
 from ctxdiff_analyzers.exchanges import result_at
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import bare_digest, is_marker
 from ctxdiff_analyzers.pairing import Result, pairs
 from ctxdiff_analyzers.paths import path_of
+from ctxdiff_analyzers.ranges import overlap, same_target
 from ctxdiff_analyzers.repeats import Repeat, doubled, doubled_in_result, repeated, windows
 from ctxdiff_analyzers.timeline import Timeline
 
-LEAST_RESULT = 160
-"""Code points from which a result that came twice costs something."""
-LEAST_TOKENS, LEAST_READ = 16, 64
+LEAST_RESULT, LEAST_ASKED = 160, 40
+"""Code points from which a result that came twice costs something: of different calls, and of the
+same call."""
+LEAST_TOKENS, LEAST_READ = 8, 64
 """Tokens of a result that may be the same as another, and that may overlap with another."""
 COMPARED = 256
 """Earlier results that new ones are compared with, the latest."""
 LARGE = 500
 """Duplicate tokens that make a finding more than a trifle."""
-OVERLAP, LEAST_WINDOWS = 0.5, 8
-"""Share of the smaller result, and runs of lines, that two overlapping reads have in common."""
+OVERLAP, SAME_TARGET, LEAST_WINDOWS = 0.5, 0.2, 8
+"""Share of the smaller result, and runs of lines, that two overlapping reads have in common; and
+the share that is enough for two pieces of one thing."""
 LEAST_PROMPT = 20
 """Code points of a system text from which its copies are told."""
 LEAST_NEW_UNIT = 80
@@ -80,11 +83,11 @@ def results(scene: Scene) -> Iterator[Finding]:
     same: defaultdict[bytes, list[Result]] = defaultdict(list)
     for one in _comparable(scene, found, new):
         digest, chars = result_print(scene, one.index)
-        if chars >= LEAST_RESULT:
+        if chars >= LEAST_ASKED:
             same[digest].append(one)
     told = 0
     for group in same.values():
-        if len(group) > 1 and group[-1].index in new:
+        if len(group) > 1 and group[-1].index in new and _is_costly(scene, group):
             yield _repeated(scene, group)
             told += 1
             if told == TOLD:
@@ -95,6 +98,14 @@ def results(scene: Scene) -> Iterator[Finding]:
         told += 1
         if told == TOLD:
             return
+
+
+def _is_costly(scene: Scene, group: Sequence[Result]) -> bool:
+    """True unless different calls gave one short answer, as tools do on success."""
+    asked = {_key(one) for one in group}
+    return result_print(scene, group[0].index)[1] >= LEAST_RESULT or (
+        len(asked) == 1 and None not in asked
+    )
 
 
 def _comparable(scene: Scene, found: Sequence[Result], new: set[int]) -> list[Result]:
@@ -169,16 +180,41 @@ def _overlaps(
     holders: defaultdict[int, list[int]] = defaultdict(list)
     for at, later in enumerate(found):
         mine = _windows(scene, later.index)
-        if later.index in new and len(mine) >= LEAST_WINDOWS:
+        if later.index in new:
             votes = Counter(one for window in mine for one in holders.get(window, ()))
-            for one, common in votes.most_common(1):
-                earlier = found[one]
-                share = common / min(len(mine), len(_windows(scene, earlier.index)))
-                is_other = _key(earlier) is None or _key(earlier) != _key(later)
-                if common >= LEAST_WINDOWS and share >= OVERLAP and is_other:
-                    yield earlier, later, share
+            # Pieces of one thing may be short, or alike in all lines.
+            votes.update({one: 0 for one in range(at) if _asked_overlap(found[one], later)})
+            shares = {one: _share(scene, found[one], later, votes[one]) for one in votes}
+            best = max(shares, key=shares.__getitem__, default=None)
+            if best is not None and shares[best] > 0:
+                yield found[best], later, shares[best]
         for window in mine:
             holders[window].append(at)
+
+
+def _share(scene: Scene, earlier: Result, later: Result, common: int) -> float:
+    """Share of the smaller result that both hold; 0.0 where it tells nothing."""
+    one, two = _key(earlier), _key(later)
+    if one is not None and one == two:
+        return 0.0
+    sizes = len(_windows(scene, earlier.index)), len(_windows(scene, later.index))
+    share = common / max(1, min(sizes))
+    is_one_thing = one is not None and two is not None and same_target(one, two)
+    if common >= LEAST_WINDOWS and share >= (SAME_TARGET if is_one_thing else OVERLAP):
+        return share
+    asked = _asked_overlap(earlier, later)
+    return asked if asked >= SAME_TARGET and (common or _is_within(scene, earlier, later)) else 0.0
+
+
+def _asked_overlap(earlier: Result, later: Result) -> float:
+    one, two = _key(earlier), _key(later)
+    return 0.0 if one is None or two is None else overlap(one, two)
+
+
+def _is_within(scene: Scene, earlier: Result, later: Result) -> bool:
+    """True when one of two results is a piece of the other."""
+    one, two = (content_text(scene, scene.turn.inputs[r.index]).strip() for r in (earlier, later))
+    return bool(one and two) and (one in two or two in one)
 
 
 def _key(result: Result) -> str | None:
@@ -216,7 +252,7 @@ def _overlapping(scene: Scene, earlier: Result, later: Result, share: float) -> 
         _severity(tokens),
         cause="overlapping_reads",
         certainty="inferred",
-        why="two results of different calls have runs of lines in common",
+        why="two results of different calls have lines in common",
         evidence=Evidence(
             content_hashes=tuple(block.content_hash for block in blocks),
             positions=tuple(scene.turn.positions[one.index] for one in (earlier, later)),

@@ -166,6 +166,30 @@ def test_reads_of_overlapping_pieces_are_found(surface: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("surface", wire.SURFACES)
+def test_a_short_answer_to_the_same_call_is_repeated(surface: str, tmp_path: Path) -> None:
+    same = "Boat 12 is at pier 3 with 40 percent of fuel."
+    said = (
+        User("Boat?"),
+        Ask("a", "boat", (("n", 12),)),
+        Got("a", same, "boat"),
+        Ask("b", "boat", (("n", 12),)),
+        Got("b", same, "boat"),
+    )
+    assert every(surface, said, tmp_path) == [("repeated_tool_result", 2)]
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+def test_a_piece_of_a_file_that_was_read_whole_overlaps(surface: str, tmp_path: Path) -> None:
+    lines = FILE.split("\n")[:12]
+    said = (
+        User("Read the list."),
+        Ask("a", "read", (("path", "x"),)), Got("a", "\n".join(lines), "read"),
+        Ask("b", "read", (("path", "x"), ("start", 3), ("end", 7))), Got("b", "\n".join(lines[2:7]), "read"),
+    )  # fmt: skip
+    assert every(surface, said, tmp_path) == [("overlapping_reads", 2)]
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
 def test_reads_that_meet_and_do_not_overlap_are_none(surface: str, tmp_path: Path) -> None:
     lines = FILE.split("\n")
     said = (
