@@ -95,7 +95,28 @@ TELLING = re.compile(
       | \b gave \s up \s after
     | \b (?: failed | failing | aborted ) \s after \s \d | \b after \s \d+ \s (?: attempts
       | retries | tries )
-    | \b (?: under | for | in ) \s maintenance
+    | \b under \s maintenance | \b (?: service | server | system | database | api ) \b .{0,30}
+      \b maintenance
+    | \b circuit \s breaker | \b quota \s .{0,20} exhausted | \b socket \s time-? \s? out
+    | \b connect \s error | \b violates \s (?: \w+ \s ){0,2} constraint | \b duplicate \s key
+    | \b (?: did | does | is ) \s not \s respond (?: ing )? | \b no \s (?: response
+      | answer ) \s from
+    | \b (?: do | does | did ) \s not \s have \s (?: the \s )? (?: permission | access | rights )
+    | \b not \s allowed \s to \b | \b not \s authenticated | \b is \s restricted
+    | \b malformed \s (?: request | input | json | query ) | \b method \s not \s allowed
+    | \b (?: returned | raised | threw | reported ) \s an \s? (?: error | exception )
+    | \b (?: execution | connection | runtime | system | database | backend | tool ) \s error
+    | \b (?: service | server | host | backend | database ) \s (?: is \s )? down \b
+    | \b (?: operation | request | call | query | job | task | command ) \s (?: was \s
+      | has \s been \s )?
+      cancell?ed | ^ cancell?ed \s by
+    | ^ (?: error | exception | failure | failed | terminated | killed | aborted
+      | crashed ) [.!]? $
+    | keine \s (?: verbindung | berechtigung | rechte ) | zugriff \s .{0,30} verweigert
+    | (?: ble | blev | blei ) \s (?: brutt | avbrutt | avbruten | afbrudt | nektet ) | bröts
+      | katkesi
+    | ingen \s (?: tilgang | forbindelse | åtkomst | adgang ) | brak \s (?: połączenia
+      | uprawnień )
     | \b (?: unexpected | syntax | parse | unknown | server | network ) \s error
     | \b E (?: CONN(?:REFUSED|RESET|ABORTED) | TIMEDOUT | NOENT | ACCES | PERM | PIPE | NOTFOUND
       | HOSTUNREACH | NETUNREACH | EXIST | ISDIR | NOTDIR | MFILE | AI_AGAIN | BUSY | NOSPC ) \b
@@ -156,7 +177,9 @@ TELLING = re.compile(
 
 OPENING = re.compile(
     r"""
-    (?: failed \s to | failure | failed \b | unable \s to | could \s? n[o']t | couldn't
+    (?: failed (?= \s (?: to | with | due | because | after ) \b | : | [.!]? $ )
+      | failure (?= \s? : | [.!]? $ | \s (?: to | in | while ) \b ) | unable \s to
+      | could \s? n[o']t | couldn't
       | can(?:not|'t|\snot) \s (?: be \s )? (?: open | read | write | connect | find | found
       | access
         | resolve | parse | load | reach | execute | complete | process | fetch | get | create
@@ -169,7 +192,10 @@ OPENING = re.compile(
       | (?: unknown | no \s such | unsupported | unexpected | undefined ) \s \w
       | (?: access | permission | request ) \s (?: was \s )? (?: denied | rejected | refused )
       | timed \s out | aborted | cancell?ed \s by | killed | crashed | interrupted
-      | konnte \s .{0,80} nicht | impossible \s (?: de | d' ) | échec | no \s se \s pudo
+      | (?: errore | erreur | error | erro | fehler | fel | feil ) \s (?: di | de | del | beim
+      | bei | ao | vid | ved ) \b
+      | falha \s (?: ao | de | na ) | konnte \s .{0,80} nicht | impossible \s (?: de | d' )
+      | échec | no \s se \s pudo
       | impossibile
       | não \s foi \s possível | kon \s .{0,60} niet | kunne \s ikke | kunde \s inte
       | nie \s udało
@@ -192,7 +218,9 @@ NOTHING_FOUND = re.compile(
     r"""
     ^ \W* (?: no | 0 | zero | nothing | none | keine? | aucun | sin | ningún | nessun | nenhum
       | ingen
-      | inga | geen | brak | нет | ничего ) \b (?! \s (?: such | route | space | handler | tool \s
+      | inga | geen | brak | нет | ничего ) \b (?! \s (?: such | route | space | handler
+      | tool \s | se \s | verbindung | berechtigung | rechte
+      | tilgang | forbindelse | åtkomst | adgang | połączenia | dostępu | uprawnień
       | permission | access | response | connection | authori ) )
     | \b (?: no | 0 | zero ) \s (?: \w+ \s ){0,3} (?: results? | matches | entries | records
       | hits
@@ -279,3 +307,9 @@ TAG = re.compile(
 )
 ERROR_PAGE = re.compile(r"<title>\s{0,20}[45]\d\d\b", re.IGNORECASE)
 """Markup that is an error and nothing else."""
+CODE = re.compile(
+    r"(?:[A-Z0-9]{1,30}_){0,4}(?:ERR|ERROR|FAILED|FAILURE|TIMEOUT|DENIED|NOT_FOUND|REFUSED"
+    r"|UNAVAILABLE|EXCEEDED|INVALID|UNAUTHORIZED|FORBIDDEN|CONFLICT|LOCKED)(?:_[A-Z0-9]{1,30}){0,3}"
+)
+"""A name in capitals that says what failed."""
+NO_OUTPUT = re.compile(r"\(?no output\)?|std(?:out|err):|output:", re.IGNORECASE)

@@ -11,81 +11,27 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ctxdiff_analyzers import failure_words as words
+from ctxdiff_analyzers.failure_fields import (
+    EDGE,
+    ENVELOPE,
+    PAYLOAD,
+    SAYING,
+    UNSAID,
+    Rule,
+    field_rule,
+    plain,
+)
 
-Rule: TypeAlias = Literal["field", "status", "exit", "http", "head", "traceback", "phrase", "shell"]
 SHORT_CHARS, SHORT_LINES, SHORT_WORDS = 400, 5, 30
 """Up to here a text may be an error message as a whole."""
-EDGE = 4_000
-"""Code points read at each end of a longer text."""
 DEEPEST = 3
 """Wrappers (`{"result": {"output": ...}}`) that are opened."""
 LONGEST_JSON = 2_000_000
 """Code points of JSON that are parsed; a longer text is content."""
 
-_ERROR_KEYS = frozenset(
-    ("error", "err", "exception", "fault", "traceback", "stacktrace", "errormessage", "errorcode")
-)
-_STATE_KEYS = ("status", "state", "outcome", "result", "type")
-_FAILED_STATES = frozenset(
-    (
-        *("error", "errored", "failed", "failure", "fail", "exception", "timeout", "timedout"),
-        *("denied", "forbidden", "unauthorized", "unavailable", "aborted", "notfound", "invalid"),
-        *("nok", "ko", "fehler", "fehlgeschlagen", "erreur", "échec", "fallo", "erro", "fel"),
-    )
-)
-_NOT_OK_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "issuccessful"))
-_FAILED_KEYS = frozenset(("iserror", "haserror", "failed", "isfailed", "failure"))
-_EXIT_KEYS = frozenset(("exitcode", "returncode", "exitstatus", "rc", "exit", "retcode"))
-_HTTP_KEYS = frozenset(("statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode"))
-_STREAMS = frozenset(("stdout", "stderr", "output", "stdin", "out"))
-_SAYING = frozenset(
-    (
-        *(
-            "message",
-            "msg",
-            "error",
-            "errors",
-            "err",
-            "errormessage",
-            "detail",
-            "details",
-            "reason",
-        ),
-        *("description", "errorcode", "code", "exception", "title", "errortype", "cause", "hint"),
-    )
-)
-_ENVELOPE = _ERROR_KEYS | _NOT_OK_KEYS | _FAILED_KEYS | _EXIT_KEYS | _HTTP_KEYS | _SAYING
-_ENVELOPE = _ENVELOPE.union(
-    _STATE_KEYS,
-    (
-        *("stack", "tool", "toolname", "function", "method", "requestid", "traceid", "spanid"),
-        *(
-            "correlationid",
-            "timestamp",
-            "time",
-            "ts",
-            "date",
-            "path",
-            "instance",
-            "help",
-            "attempt",
-        ),
-        *("attempts", "retryable", "retryafter", "retryafterms", "retry", "duration", "durationms"),
-        *("elapsed", "elapsedms", "took", "latencyms", "service", "source", "jsonrpc", "id", "url"),
-        *("documentationurl", "severity", "category", "param", "domain", "version", "meta", "uri"),
-        *("provider", "host", "query", "command", "cmd", "cwd", "signal", "killed", "suggestion"),
-        *("suggestions", "metadata", "endpoint", "data", "content", "results", "output", "body"),
-        *("timedout", "warnings", "action", "operation"),
-    ),
-)
-"""Keys of an answer about the call itself; any other tells of a thing that was asked for."""
-_PAYLOAD = frozenset(("data", "content", "results", "output", "body", "result"))
-"""Keys under which the thing asked for is, where they are not empty."""
-_UNSAID = frozenset(("", "none", "null", "nil", "no", "false", "ok", "0", "success", "n/a", "-"))
-_LINE_KEYS = frozenset(("line", "row", "column", "col", "file", "filename", "loc", "lineno"))
 _PAIR = re.compile(r"\s{0,8}([\w .-]{1,30}?)\s{0,3}[:=]\s{0,3}(\S.{0,300})")
 MOST_PAIRS = 8
 _PROGRAM = re.compile(r"^[\w./-]{1,40}: (?:\(\d+\) )?")
@@ -112,7 +58,7 @@ def failure(content: Any, echoed: frozenset[str] = frozenset()) -> Failure | Non
         content: a text, or what JSON can spell.
         echoed: names of the call's arguments, which a failure may repeat.
     """
-    return _of_value(content, frozenset(map(_plain, echoed)), 0)
+    return _of_value(content, frozenset(map(plain, echoed)), 0)
 
 
 def words_of(content: Any) -> str:
@@ -140,79 +86,18 @@ def _of_value(value: Any, echoed: frozenset[str], depth: int) -> Failure | None:
 
 
 def _of_object(value: Mapping[str, Any], echoed: frozenset[str], depth: int) -> Failure | None:
-    held = {_plain(key): inner for key, inner in value.items()}
+    held = {plain(key): inner for key, inner in value.items()}
     said = {key for key, inner in held.items() if _is_there(inner)}
-    foreign = said - _ENVELOPE - echoed
-    foreign |= {key for key in said & _PAYLOAD if isinstance(held[key], (list, Mapping))}
-    found = _field(held, said, foreign)
+    foreign = said - ENVELOPE - echoed
+    foreign |= {key for key in said & PAYLOAD if isinstance(held[key], (list, Mapping))}
+    found = field_rule(held, said, foreign)
     if found is not None:
         return Failure(found, _told(held, value))
     if len(said) == 1:
         (key,) = said
-        if key in _PAYLOAD or key in _SAYING or key in ("response", "text", "value"):
+        if key in PAYLOAD or key in SAYING or key in ("response", "text", "value"):
             return _of_value(held[key], echoed, depth + 1)
     return None
-
-
-def _field(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Rule | None:
-    """Which kind of member of an object says that the call failed."""
-    if any(_is_error(held[key]) for key in said & _ERROR_KEYS) and len(foreign) <= 1:
-        return "field"
-    if "errors" in said and not foreign and _are_errors(held):
-        return "field"
-    refused = any(held[key] is False or held[key] == "false" for key in held.keys() & _NOT_OK_KEYS)
-    refused = refused or any(held[key] is True for key in said & _FAILED_KEYS)
-    if refused and len(foreign) <= 1:
-        return "field"
-    states = [_plain(held[k]) for k in _STATE_KEYS if isinstance(held.get(k), str)]
-    tells = bool(said & _SAYING - {"reason", "title", "code"}) or len(said) == 1
-    if tells and not foreign and any(state in _FAILED_STATES for state in states):
-        return "status"
-    if _exited(held, said) and len(foreign - _STREAMS) <= 2:
-        return "exit"
-    if any(_is_http(held[key]) for key in said & _HTTP_KEYS) and len(foreign) <= 2:
-        return "http"
-    bare = any(_is_http(held.get(key)) for key in ("status", "code"))
-    return "http" if bare and tells and not foreign else None
-
-
-def _exited(held: Mapping[str, Any], said: set[str]) -> bool:
-    """Whether a command's exit status tells of a failure, rather than of an empty search."""
-    codes = [held[key] for key in said & _EXIT_KEYS]
-    codes = [code for code in codes if isinstance(code, int) and not isinstance(code, bool)]
-    if not any(codes):
-        return False
-    streams = [held[key] for key in said & _STREAMS if isinstance(held[key], str)]
-    if "stderr" not in said and any(words.TEST_REPORT.search(text[-EDGE:]) for text in streams):
-        return False
-    # A search or a comparison ends with 1 when it finds nothing, or a difference.
-    return any(code not in (0, 1) for code in codes) or bool(streams) or bool(said & _SAYING)
-
-
-def _is_error(value: Any) -> bool:
-    if isinstance(value, str):
-        return _plain(value) not in _UNSAID
-    return value is True or isinstance(value, (Mapping, list)) or _is_number(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value != 0
-
-
-def _are_errors(held: Mapping[str, Any]) -> bool:
-    """Whether `errors` are those of the call and no checker's findings."""
-    errors = held["errors"]
-    if not isinstance(errors, list) or {"warnings", "valid", "isvalid", "file"} & held.keys():
-        return False
-    return not any(
-        isinstance(one, Mapping) and _LINE_KEYS & set(map(_plain, one)) for one in errors
-    )
-
-
-def _is_http(value: Any) -> bool:
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) == 3:
-        value = int(value)
-    return _is_number(value) and 400 <= value <= 599
 
 
 def _is_there(value: Any) -> bool:
@@ -224,7 +109,7 @@ def _told(held: Mapping[str, Any], value: Mapping[str, Any]) -> str:
         told = held.get(key)
         if isinstance(told, Mapping):
             told = told.get("message") or told.get("msg") or told
-        if isinstance(told, str) and told.strip() and _plain(told) not in _UNSAID:
+        if isinstance(told, str) and told.strip() and plain(told) not in UNSAID:
             return told.strip()[:SHORT_CHARS]
     return json.dumps(value, ensure_ascii=False)[:SHORT_CHARS]
 
@@ -311,7 +196,9 @@ def _exit_told(bare: str, lines: Sequence[str], last: str) -> bool:
     told = words.EXIT_LINE.search(lines[0][:200]) or words.EXIT_LINE.search(last[:200])
     if told is None or words.TEST_REPORT.search(bare[-EDGE:]):
         return False
-    return told[1] != "1" or len(bare) > len(told[0]) + 20 or "exit" not in told[0].lower()
+    # A search that found nothing ends with 1 too, and says nothing beside.
+    rest = words.NO_OUTPUT.sub("", bare.replace(told[0], "", 1))
+    return told[1] != "1" or len(rest.strip()) > 3
 
 
 def _is_message(plain: str) -> bool:
@@ -335,7 +222,3 @@ def _message(bare: str, rule: Rule) -> str:
     if rule in ("traceback", "exit", "shell") and len(bare) > SHORT_CHARS:
         return bare[-SHORT_CHARS:].strip()
     return bare[:SHORT_CHARS]
-
-
-def _plain(word: Any) -> str:
-    return re.sub(r"[\s_\-]+", "", str(word)[:60]).lower()

@@ -9,6 +9,8 @@ from ctxdiff_analyzers.failures import failure
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.analyzers import results
+
 FAILURES = [
     # errno and networks
     "connection reset by peer",
@@ -194,14 +196,14 @@ NO_FAILURES = [
 ]
 
 
-@pytest.mark.parametrize("text", FAILURES)
+@pytest.mark.parametrize("text", [*FAILURES, *results.FAILED])
 def test_a_result_that_says_it_failed_is_a_failure(text: str) -> None:
     found = failure(text)
     assert found is not None
     assert found.said
 
 
-@pytest.mark.parametrize("text", NO_FAILURES)
+@pytest.mark.parametrize("text", [*NO_FAILURES, *results.FINE])
 def test_a_result_that_speaks_of_failures_is_none(text: str) -> None:
     assert failure(text) is None
 

@@ -1,0 +1,157 @@
+"""Which members of an object say that a call failed, and is no record of something that did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from ctxdiff_analyzers import failure_words as words
+
+Rule: TypeAlias = Literal["field", "status", "exit", "http", "head", "traceback", "phrase", "shell"]
+EDGE = 4_000
+"""Code points read at each end of a longer text."""
+
+_ERROR_KEYS = frozenset(
+    ("error", "err", "exception", "fault", "traceback", "stacktrace", "errormessage", "errorcode")
+)
+_STATE_KEYS = ("status", "state", "outcome", "result", "type")
+_FAILED_STATES = frozenset(
+    (
+        *("error", "errored", "failed", "failure", "fail", "exception", "timeout", "timedout"),
+        *("denied", "forbidden", "unauthorized", "unavailable", "aborted", "notfound", "invalid"),
+        *("nok", "ko", "fehler", "fehlgeschlagen", "erreur", "échec", "fallo", "erro", "fel"),
+    )
+)
+_NOT_OK_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "issuccessful"))
+_FAILED_KEYS = frozenset(("iserror", "haserror", "failed", "isfailed", "failure"))
+_EXIT_KEYS = frozenset(("exitcode", "returncode", "exitstatus", "rc", "exit", "retcode"))
+_HTTP_KEYS = frozenset(("statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode"))
+_STREAMS = frozenset(("stdout", "stderr", "output", "stdin", "out"))
+SAYING = frozenset(
+    (
+        *(
+            "message",
+            "msg",
+            "error",
+            "errors",
+            "err",
+            "errormessage",
+            "detail",
+            "details",
+            "reason",
+        ),
+        *("description", "errorcode", "code", "exception", "title", "errortype", "cause", "hint"),
+    )
+)
+ENVELOPE = _ERROR_KEYS | _NOT_OK_KEYS | _FAILED_KEYS | _EXIT_KEYS | _HTTP_KEYS | SAYING
+ENVELOPE = ENVELOPE.union(
+    _STATE_KEYS,
+    (
+        *("stack", "tool", "toolname", "function", "method", "requestid", "traceid", "spanid"),
+        *(
+            "correlationid",
+            "timestamp",
+            "time",
+            "ts",
+            "date",
+            "path",
+            "instance",
+            "help",
+            "attempt",
+        ),
+        *("attempts", "retryable", "retryafter", "retryafterms", "retry", "duration", "durationms"),
+        *("elapsed", "elapsedms", "took", "latencyms", "service", "source", "jsonrpc", "id", "url"),
+        *("documentationurl", "severity", "category", "param", "domain", "version", "meta", "uri"),
+        *("provider", "host", "query", "command", "cmd", "cwd", "signal", "killed", "suggestion"),
+        *("suggestions", "metadata", "endpoint", "data", "content", "results", "output", "body"),
+        *("timedout", "warnings", "action", "operation"),
+    ),
+)
+"""Keys of an answer about the call itself; any other tells of a thing that was asked for."""
+PAYLOAD = frozenset(("data", "content", "results", "output", "body", "result"))
+"""Keys under which the thing asked for is, where they are not empty."""
+UNSAID = frozenset(("", "none", "null", "nil", "no", "false", "ok", "0", "success", "n/a", "-"))
+_LINE_KEYS = frozenset(("line", "row", "column", "col", "file", "filename", "loc", "lineno"))
+
+
+def field_rule(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Rule | None:
+    """Which kind of member of an object says that the call failed."""
+    if any(_is_error(held[key]) for key in said & _ERROR_KEYS) and len(foreign) <= 1:
+        return "field"
+    if "errors" in said and not foreign and _are_errors(held):
+        return "field"
+    refused = any(held[key] is False or held[key] == "false" for key in held.keys() & _NOT_OK_KEYS)
+    refused = refused or any(held[key] is True for key in said & _FAILED_KEYS)
+    if refused and len(foreign) <= 1:
+        return "field"
+    states = [plain(held[k]) for k in _STATE_KEYS if isinstance(held.get(k), str)]
+    if not foreign and any(_is_code(held[key]) for key in said & {"code", "type", "reason"}):
+        return "field"
+    if "detail" in said and not foreign and _are_complaints(held["detail"]):
+        return "field"
+    tells = bool(said & SAYING - {"reason", "title", "code"}) or len(said) == 1
+    tells = tells or "error" in states
+    if tells and not foreign and any(state in _FAILED_STATES for state in states):
+        return "status"
+    if _exited(held, said) and len(foreign - _STREAMS) <= 2:
+        return "exit"
+    if any(_is_http(held[key]) for key in said & _HTTP_KEYS) and len(foreign) <= 2:
+        return "http"
+    bare = any(_is_http(held.get(key)) for key in ("status", "code"))
+    tells = tells or "title" in said
+    return "http" if bare and tells and not foreign else None
+
+
+def _exited(held: Mapping[str, Any], said: set[str]) -> bool:
+    """Whether a command's exit status tells of a failure, rather than of an empty search."""
+    codes = [held[key] for key in said & _EXIT_KEYS]
+    codes = [code for code in codes if isinstance(code, int) and not isinstance(code, bool)]
+    if not any(codes):
+        return False
+    streams = [held[key] for key in said & _STREAMS if isinstance(held[key], str)]
+    if "stderr" not in said and any(words.TEST_REPORT.search(text[-EDGE:]) for text in streams):
+        return False
+    # A search or a comparison ends with 1 when it finds nothing, or a difference.
+    return any(code not in (0, 1) for code in codes) or bool(streams) or bool(said & SAYING)
+
+
+def _is_error(value: Any) -> bool:
+    if isinstance(value, str):
+        return plain(value) not in UNSAID
+    return value is True or isinstance(value, (Mapping, list)) or _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value != 0
+
+
+def _are_errors(held: Mapping[str, Any]) -> bool:
+    """Whether `errors` are those of the call and no checker's findings."""
+    errors = held["errors"]
+    if not isinstance(errors, list) or {"warnings", "valid", "isvalid", "file"} & held.keys():
+        return False
+    return not any(isinstance(one, Mapping) and _LINE_KEYS & set(map(plain, one)) for one in errors)
+
+
+def _is_code(value: Any) -> bool:
+    """True for a name in capitals that says what failed: `NOT_FOUND`."""
+    return isinstance(value, str) and words.CODE.fullmatch(value) is not None
+
+
+def _are_complaints(value: Any) -> bool:
+    """True for what validators of requests answer: places and messages."""
+    return isinstance(value, list) and any(
+        isinstance(one, Mapping) and {"loc", "msg"} <= one.keys() for one in value
+    )
+
+
+def _is_http(value: Any) -> bool:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) == 3:
+        value = int(value)
+    return _is_number(value) and 400 <= value <= 599
+
+
+def plain(word: Any) -> str:
+    """A key or a state in one spelling: `isError`, `is_error` and `IS-ERROR` are the same."""
+    return re.sub(r"[\s_\-]+", "", str(word)[:60]).lower()
