@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ctxdiff_analyzers.cache.report import cache_report
 from ctxdiff_analyzers.cache.verdict import cache_verdict
-from ctxdiff_analyzers.prefix import Break, BreakGroup, CulpritKind, prefix_report
+from ctxdiff_analyzers.prefix import Break, BreakGroup, CulpritKind, PrefixReport, prefix_report
 from ctxdiff_analyzers.timeline import Timeline
 from ctxdiff_analyzers.tokens import usage_rollup
 
@@ -121,6 +121,9 @@ class Cache:
 _Place = tuple[str | None, bool, int]
 
 
+NO_POSITIONS = PrefixReport(0, None, None, 0, 0, (), (), fix_hint=False, approximate=False)
+
+
 def cache(
     source: Source,
     run: str,
@@ -129,11 +132,13 @@ def cache(
     agent: str | None = None,
     ask: Ask = OPEN,
     across: bool = True,
+    positions: bool = True,
 ) -> Cache:
     """What the provider's cache did in a run, an agent's turns, or at one turn.
 
     `across` compares with the other sessions of the run's file, where the whole run is asked
-    about; blocks of redacted runs cannot be told alike.
+    about; blocks of redacted runs cannot be told alike. Without `positions` the breaks by position
+    are left out, which for a run of thousands are as much work as the verdicts.
 
     Raises:
         Unanswerable: a selector fits nothing or several things.
@@ -152,7 +157,11 @@ def cache(
         else:
             asked = find_turn(opened, turn, scope)
             verdict = verdict_row(opened, cache_verdict(opened.timeline, asked))
-        report = scope.remembered("answers.prefix", lambda: prefix_report(scope))
+        report = (
+            scope.remembered("answers.prefix", lambda: prefix_report(scope))
+            if positions
+            else NO_POSITIONS
+        )
         members = _members(report.breaks, turn)
         rows = tuple(_row(opened, one) for one in report.breaks if turn in (None, one.seq_new))
         groups = [

@@ -34,6 +34,7 @@ def answer(context: Context, values: Values) -> str:
         agent=values.text("agent"),
         ask=context.ask,
         across=not context.policy.hides_names,
+        positions=context.policy.hides_names,
     )
     context.check()
     env = context.envelope()
