@@ -12,7 +12,7 @@ import pytest
 from ctxdiff_mcp.gate.policy import Policy
 
 EVERY_ARGUMENT = {
-    "ctxdiff_explain": "run, turn, agent, context_window, response_format, limit, cursor",
+    "ctxdiff_explain": "run, turn, agent, run_b, context_window, response_format, limit, cursor",
     "ctxdiff_runs": "limit, cursor",
 }
 
