@@ -22,7 +22,10 @@ MARK_CHARS = 300
 """Code points that a mark in the place of what was cut may have, at most."""
 LEAST_CUT = 40
 LEAST_SHARE = 0.1
-"""Less than this is an edit, not a cut."""
+LEAST_END, LEAST_END_SHARE = 20, 0.05
+"""Less than this is an edit, not a cut; likewise at the end of a text."""
+CHANCE = 3
+"""Code points at the end of two texts that are equal by chance: `"}`."""
 PLACEHOLDER = 200
 """Code points of a note that stands for a whole result, at most."""
 LEAST_CLEARED = 200
@@ -67,7 +70,9 @@ def shortening(old: str, new: str) -> Shortening | None:
     tail = common_suffix(old, new, len(new) - head)
     put, cut = len(new) - head - tail, len(old) - head - tail
     mark = new[head : head + put]
-    if cut - put < max(LEAST_CUT, LEAST_SHARE * len(old)):
+    # At its end a text is cut, in the middle it may be edited.
+    least = (LEAST_END, LEAST_END_SHARE) if tail <= CHANCE else (LEAST_CUT, LEAST_SHARE)
+    if cut - put < max(least[0], least[1] * len(old)):
         return None
     if put <= MARK_CHARS and put < head + tail and _is_cut(new, head, tail, mark):
         return Shortening(len(new) - put, cut, head, mark.strip())
@@ -108,8 +113,7 @@ def is_start_of(text: str, whole: str) -> bool:
 def _is_cut(new: str, head: int, tail: int, mark: str) -> bool:
     if not tail or not head:
         return True
-    # An end of a few signs is common by chance: `"}`.
-    if tail <= 3 and len(new) - tail > 20:
+    if tail <= CHANCE and len(new) - tail > 20:
         return True
     # In the middle something has to say that a part is missing.
     return bool(mark.strip()) and (

@@ -161,6 +161,8 @@ def test_a_cut_text_is_known_by_its_end(sign: str, text: str) -> None:
     [
         (LISTING, LISTING[:171] + "\n<truncated>", 171),
         (LISTING, LISTING[:171], 171),
+        (REPORT[:160], REPORT[:120] + " [+40 chars]", None),
+        (REPORT[:160], REPORT[:132], 132),
         (REPORT, REPORT[:90] + " … " + REPORT[-80:], None),
         (REPORT, "[head left out] " + REPORT[150:], None),
         (REPORT, REPORT[-120:], 120),
@@ -186,6 +188,8 @@ def test_a_shorter_form_of_a_text_is_a_cut(old: str, new: str, kept: int | None)
         (REPORT, REPORT),
         (REPORT, "Quite another text about the pumps, written by somebody else on another day, with words and words." * 3),
         ("20.34", "20"),
+        (REPORT + " Ask liv.haugen@example.org", REPORT + " Ask [EMAIL]"),
+        (REPORT + "\n\n   ", REPORT),
         (LISTING, json.dumps({"order": "W-221", "state": "sent", "lines": ROWS[:3]})),
     ],
 )  # fmt: skip
