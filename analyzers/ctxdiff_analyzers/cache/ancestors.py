@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from ctxdiff_analyzers.cache.order import Rendered, parting, rendered
 from ctxdiff_analyzers.cache.rules import Rules
+from ctxdiff_analyzers.matching import bare_digest
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
+FIRST_SAID = 4
 LOOK_BACK = 8
 """Turns that are looked at: parallel conversations are few."""
 
@@ -64,8 +66,16 @@ def ancestor(timeline: Timeline, turn: Turn, rules: Rules) -> Ancestor | None:
     if len(best) == 1 or best[0].shares_talk:
         return best[0]
     # All part before the conversation: what they hold of it decides.
-    said = set(turn.inputs[len(new.head) :])
-    return max(best, key=lambda one: len(said.intersection(one.turn.inputs)))
+    return max(best, key=lambda one: talk_shared(timeline, one.view, new))
+
+
+def talk_shared(timeline: Timeline, old: Rendered, new: Rendered) -> int:
+    """How many of the first things said two turns share, whatever markers stand on them."""
+    firsts = [
+        {bare_digest(timeline, block) for block in view.blocks[len(view.head) :][:FIRST_SAID]}
+        for view in (old, new)
+    ]
+    return len(firsts[0] & firsts[1])
 
 
 def goes_on_elsewhere(timeline: Timeline, old: Rendered, turn: Turn, rules: Rules) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ctxdiff_analyzers.cache.ancestors import goes_on_elsewhere
+from ctxdiff_analyzers.cache.ancestors import goes_on_elsewhere, talk_shared
 from ctxdiff_analyzers.cache.difference import difference
 from ctxdiff_analyzers.cache.rules import LIFE_KEYS, Section, cited, model_of
 from ctxdiff_analyzers.cache.situation import Situation
@@ -14,12 +14,15 @@ from ctxdiff_analyzers.cache.wire import wire_difference
 from ctxdiff_analyzers.findings import Certainty
 from ctxdiff_analyzers.params import changed_params
 
+OTHER_WORDS = frozenset((None, "system_replaced", "tool_set_changed", "section_appended"))
+"""Causes in front of a conversation with which it may be another program's."""
 _PLAIN = 60
 
 
 def broken(case: Situation) -> Suspect | None:
     """The prefix of the turn before is no prefix of this one any more, or is read as another's."""
-    suspects = [one for one in (content(case), *settings(case)) if one is not None]
+    found = (content(case), *settings(case), first_image(case))
+    suspects = [one for one in found if one is not None]
     if not suspects:
         return None
     order = case.rules.order
@@ -39,7 +42,7 @@ def content(case: Situation) -> Suspect | None:
     if earlier is not None:
         return earlier
     found = difference(case.whole, before.view, before.new, before.at)
-    if not found.goes_on or (found.section != "messages" and begins_another(case)):
+    if not found.goes_on or (found.section != "messages" and begins_another(case, found.cause)):
         return None
     return Suspect(
         "cache_break",
@@ -97,6 +100,19 @@ def settings(case: Situation) -> list[Suspect]:
     return found
 
 
+def first_image(case: Situation) -> Suspect | None:
+    """The first image of a conversation, which loses what Claude's cache holds of the messages."""
+    before = case.before
+    if before is None or not case.rules.explicit or not before.is_whole or case.could == 0:
+        return None
+    if not case.reads_less or case.told.read is None or not _reaches(case, "messages"):
+        return None
+    kinds = [{case.whole.blocks[b].kind for b in view.blocks} for view in (before.view, case.view)]
+    if "image" in kinds[0] or "image" not in kinds[1]:
+        return None
+    return Suspect("cache_break", None, certainty_of(case), RULES["image"], section="messages")
+
+
 def in_the_bytes(case: Situation) -> Suspect | None:
     """The blocks are the same, and what was sent is not: key order, or what blocks leave out."""
     before = case.before
@@ -130,16 +146,19 @@ def _earlier_in_the_bytes(case: Situation, end: int) -> Suspect | None:
     )
 
 
-def begins_another(case: Situation) -> bool:
+def begins_another(case: Situation, cause: str | None) -> bool:
     """Whether the turn begins a conversation of its own beside that of the turn before.
 
-    That is so where nothing was answered in it yet and the turn before is gone on from by others.
+    That is so where nothing was answered in it yet, and the turn before is gone on from by others,
+    or neither what is asked nor the instructions are the same.
     """
     before = case.before
     assert before is not None
     roles = (case.whole.blocks[block].role for block in case.view.blocks[len(case.view.head) :])
     if "assistant" in roles:
         return False
+    if cause in OTHER_WORDS and not talk_shared(case.whole, before.view, case.view):
+        return True
     return goes_on_elsewhere(case.whole, before.view, case.turn, case.rules)
 
 

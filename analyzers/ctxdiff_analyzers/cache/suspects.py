@@ -44,6 +44,7 @@ RULES: dict[str, str] = {
     "order": "the same values stand in another key order, and the provider sees the order sent",
     "model": "every model has a cache of its own",
     "param": "the provider's rules list this parameter among those that a cache depends on",
+    "image": "with this provider the first image of a conversation loses what is cached of it",
     "expired": "more time went by since the prefix was last used than the provider keeps it",
     "ttl": "entries of different life times are kept apart",
     "limit": "a request may carry so many markers and no more, the automatic one included",

@@ -131,7 +131,7 @@ def judged(case: Situation) -> tuple[State, Suspect | None]:
         return "kept" if found is None else "unused", found
     found = _first_of(case, JUDGES)
     if found is None:
-        if case.could == 0 and not case.told.read:
+        if not case.told.read and (case.could == 0 or not case.is_intact):
             return "nothing", None
         return "unknown" if _is_missed(case) else "kept", None
     return "unused" if found.code == "cache_unused" else "lost", found

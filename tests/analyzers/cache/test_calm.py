@@ -168,3 +168,25 @@ def test_moved_markers_and_equal_forms_are_no_change(
     sent = sent_well(asks, agent=agent)
     found = verdicts(tmp_path_factory.mktemp("calm"), surface, *sent)
     assert [one.code for one in found] == [None] * len(asks)
+
+
+@every_surface
+def test_two_unnamed_conversations_with_a_clock_are_each_compared_with_their_own(
+    tmp_path: Path, surface: str
+) -> None:
+    prompts = (f"Plan the beds. {RULES}", "Cook for the guests of the garden, in season. " * 130)
+    talks = [
+        grown(Ask(said=(("user", f"{who} asks"),)), [(f"for {who}", f"{who} again")])
+        for who in ("Ann", "Bob")
+    ]
+    asks = [
+        replace(ask, system=f"It is 10:0{n}. {prompts[n % 2]}")
+        for n, ask in enumerate(talk[k] for k in (0, 1) for talk in talks)
+    ]
+    sent = [Sent(ask, 30 * n, read=0, written=FULL) for n, ask in enumerate(asks)]
+    found = verdicts(tmp_path, surface, *sent)
+    assert [(one.cause, one.against) for one in found[2:]] == [
+        ("volatile_value", 1),
+        ("volatile_value", 2),
+    ]
+    assert [one.code for one in found[:2]] == [None, None]

@@ -167,3 +167,15 @@ def test_reasoning_items_are_not_sent_back(tmp_path: Path) -> None:
     new = Ask(said=(*old.said[:1], *old.said[2:], ("assistant", "Done."), ("user", "Thanks.")))
     found = pair(tmp_path, "openai.responses", old, new, read=1_024)
     assert (found.cause, found.path) == ("thinking_blocks_dropped", "input[1]")
+
+
+@pytest.mark.parametrize("surface", ["anthropic.messages", "bedrock.invoke_model"])
+def test_the_first_image_loses_what_is_cached_of_the_messages(tmp_path: Path, surface: str) -> None:
+    old = Ask(marks=("system", "last"))
+    shown = [IMAGES[surface], part(surface, "And this?")]
+    new = old.then(("assistant", "Roses."), ("user", shown))
+    found = pair(tmp_path, surface, old, new, read=1_900)
+    assert (found.code, found.cause, found.section) == ("cache_break", None, "messages")
+    assert found.reusable == ("tools", "system")
+    (tmp_path / "read").mkdir()
+    assert pair(tmp_path / "read", surface, old, new, read=2_048).code is None
