@@ -135,11 +135,10 @@ def _row(key: _Key, told: Sequence[_Told]) -> LedgerRow:
     for turn, counts in told:
         if counts is not _DOUBLE:
             models.setdefault(model_of(turn), []).append(counts)
-    return LedgerRow(
-        *key[:3],
-        _sum([counts for _, counts in told]),
-        tuple(ModelTally(model, _sum(counts)) for model, counts in models.items()),
-    )
+    by_model = tuple(ModelTally(model, _sum(counts)) for model, counts in models.items())
+    if len(by_model) == 1 and by_model[0].tally.calls == len(told):
+        return LedgerRow(*key[:3], by_model[0].tally, by_model)
+    return LedgerRow(*key[:3], _sum([counts for _, counts in told]), by_model)
 
 
 def _counts(turn: Turn) -> _Counts:

@@ -190,4 +190,3 @@ def _by_agent(groups: Mapping[str | None, Timeline]) -> Iterator[AgentUsage]:
                 sum(usage.prompt_tokens or 0 for usage in reported),
                 sum(usage.output_tokens or 0 for usage in reported),
             )
-
