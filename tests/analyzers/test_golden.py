@@ -169,7 +169,10 @@ def tokens_of(mine: Timeline, whole: Timeline, windows: list[str]) -> dict[str, 
             "calls_total": usage.calls_total,
             "by_agent": None
             if usage.by_agent is None
-            else {one.agent or "(unlabeled)": [one.input_tokens, one.output_tokens] for one in usage.by_agent},
+            else {
+                one.agent or "(unlabeled)": [one.input_tokens, one.output_tokens]
+                for one in usage.by_agent
+            },
             "streamed_without_usage": usage.streamed_without_usage,
         },
         "block_tokens_by_agent": by_agent
