@@ -20,7 +20,11 @@ from tests.analyzers.wire import SURFACES, recorded
 
 assert outcome_faults.CUT
 Json = Any
-few = settings(max_examples=6, phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(
+    max_examples=6,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 surfaces, scripts = st.sampled_from(SURFACES), st.sampled_from(SCRIPTS)
 RUN_WIDE = ("dear_tool", "stream_without_usage")
 faults = st.sampled_from([name for name in FAULTS if name not in RUN_WIDE])
@@ -122,7 +126,11 @@ def test_other_names_of_tools_and_calls_raise_nothing(
     assert told(recorded(json.loads(text), tmp_path)) == {}
 
 
-@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     surfaces,
     st.lists(scripts, min_size=2, max_size=2, unique_by=lambda s: s.name),
