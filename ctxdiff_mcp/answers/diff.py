@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
 from ctxdiff_analyzers.hunks import Budget, Granularity, Hunk, Op, hunk
 
-from ctxdiff_mcp.answers.asking import OPEN, Ask
+from ctxdiff_mcp.answers.asking import OPEN, Ask, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef, RunRef
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
@@ -182,7 +182,7 @@ def diff(
     With `agent`, both turns must be that agent's.
 
     Raises:
-        Unanswerable: a selector fits nothing or several things.
+        Unanswerable: a selector fits nothing or several things, or two runs in redact mode.
         StoreError: a file went away or cannot be read.
     """
     if agent is None and run_b is None and ask.by_text:
@@ -191,6 +191,9 @@ def diff(
             return small
     old_run = find_run(source, run, ask)
     new_run = old_run if run_b is None else find_run(source, run_b, ask)
+    if new_run is not old_run and not ask.by_text:
+        # Stand-ins are numbered run by run: between two runs they say nothing.
+        raise Unanswerable("not_in_redact_mode")
     old = find_turn(old_run, turn_a, find_scope(old_run, agent, ask))
     new = find_turn(new_run, turn_b, find_scope(new_run, agent, ask))
     with old_run.lock, new_run.lock:

@@ -109,9 +109,12 @@ def test_half_a_comparison_is_refused_with_what_is_missing(
     assert words in answer.text
 
 
+@pytest.mark.parametrize("turns", [{}, {"turn_a": 1, "turn_b": 1}], ids=["runs", "turns"])
 @pytest.mark.parametrize("redact", ["all", "text"])
-def test_no_comparison_of_texts_in_redact_mode(good_and_bad: Path, ask: Ask, redact: Any) -> None:
-    answer = ask("ctxdiff_diff", run="r1", run_b="r2", policy=Policy(redact))
+def test_no_comparison_of_two_runs_in_redact_mode(
+    good_and_bad: Path, ask: Ask, redact: Any, turns: dict[str, int]
+) -> None:
+    answer = ask("ctxdiff_diff", run="r1", run_b="r2", policy=Policy(redact), **turns)
     assert answer.is_error
     assert answer.text.startswith("error not_in_redact_mode")
 
