@@ -8,7 +8,7 @@ from typing import Any
 from ctxdiff_analyzers.cache.ancestors import goes_on_elsewhere, talk_shared
 from ctxdiff_analyzers.cache.difference import difference
 from ctxdiff_analyzers.cache.rules import LIFE_KEYS, Section, cited, model_of
-from ctxdiff_analyzers.cache.situation import Situation
+from ctxdiff_analyzers.cache.situation import NEAR, SLACK, Situation
 from ctxdiff_analyzers.cache.suspects import RULES, Suspect
 from ctxdiff_analyzers.cache.wire import wire_difference
 from ctxdiff_analyzers.findings import Certainty
@@ -120,7 +120,7 @@ def in_the_bytes(case: Situation) -> Suspect | None:
         return None
     if case.told.read is None and not case.closely:
         return None
-    return _earlier_in_the_bytes(case, len(before.view.blocks))
+    return _in_the_bytes(case, len(before.view.blocks))
 
 
 def _earlier_in_the_bytes(case: Situation, end: int) -> Suspect | None:
@@ -131,7 +131,18 @@ def _earlier_in_the_bytes(case: Situation, end: int) -> Suspect | None:
         return None
     if case.told.read and not case.read_little:
         return None
+    return _in_the_bytes(case, end)
+
+
+def _in_the_bytes(case: Situation, end: int) -> Suspect | None:
+    before = case.before
+    assert before is not None
     found = wire_difference(case.whole, before, min(end, case.horizon))
+    # What was read ends before the difference that lost the rest.
+    if found is not None and case.told.read:
+        most = case.billed(before.view, found.difference.at + 1)
+        if case.told.read > most + max(SLACK, NEAR * most):
+            return None
     if found is None or (case.told.read is None and found.cause != "json_key_order_changed"):
         return None
     return Suspect(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 from ctxdiff_analyzers.align import in_order
+from ctxdiff_analyzers.cache.order import PROMPT_ROLES
 from ctxdiff_analyzers.cache.pair import Difference, Pair
-from ctxdiff_analyzers.content import part_type, without_markers
-from ctxdiff_analyzers.edits import ends, form_cause
+from ctxdiff_analyzers.content import is_tool_result, part_type, without_markers
+from ctxdiff_analyzers.edits import FORM_ONLY, ends, form_cause
 
 ALIKE = 0.6
 """Part of a message that must have stayed for it to be the same message, edited."""
+OF_A_PROMPT = frozenset(("volatile_value", "session_id_in_prefix"))
+"""Causes of an edit that a prompt's template brings about."""
 THINKING = frozenset(("thinking", "redacted_thinking", "reasoning"))
 
 
@@ -90,9 +93,17 @@ def _edited(pair: Pair, i: int, j: int) -> Difference:
     if told_apart and _merges(pair, [i, i + 1], pair.text(pair.new, j)):
         return pair.told("messages", "messages_merged", i, j, is_edit=True)
     cause = pair.edit_cause(i, j)
-    if cause in (None, "section_appended"):
+    if cause not in FORM_ONLY and not (cause in OF_A_PROMPT and _is_written_by_program(pair, j)):
         cause = "replay_differs_from_sent"
     return pair.told("messages", cause, i, j, is_edit=True)
+
+
+def _is_written_by_program(pair: Pair, j: int) -> bool:
+    """Whether a text is one that a program fills in anew: neither an answer nor a tool's result."""
+    head = pair.head(pair.new, j)
+    if head.role not in ("user", *PROMPT_ROLES):
+        return False
+    return not (head.opens_json and is_tool_result(pair.text(pair.new, j)))
 
 
 def _displaced(pair: Pair, i: int, j: int, stayed: dict[int, int]) -> Difference:

@@ -8,19 +8,15 @@ from ctxdiff_analyzers.cache.pair import Difference, Pair
 from ctxdiff_analyzers.cache.places import (
     EXCERPT,
     Place,
+    declaration,
     edit_place,
     place_of,
-    resolved,
-    wire_body,
 )
 from ctxdiff_analyzers.edits import FORM_ONLY
 from ctxdiff_analyzers.paths import dotted
 from ctxdiff_analyzers.schemas import names_in
 from ctxdiff_analyzers.system_edits import system_cause
 from ctxdiff_analyzers.timeline import Timeline
-
-OF_ANY_TEXT = FORM_ONLY | {"volatile_value", "session_id_in_prefix"}
-"""Causes that say more of a tool's edit than that its description was edited."""
 
 
 def difference(timeline: Timeline, old: Rendered, new: Rendered, at: tuple[int, int]) -> Difference:
@@ -47,7 +43,9 @@ def place_of_difference(
     sides = ((old, i), (new, j))
     texts = tuple(_text(timeline, side, k)[:EXCERPT] for side, k in sides if k is not None)
     path = dotted(pointer)
-    return Place(path and path + _declaration(timeline, view, at, found, pointer), None, texts)
+    return Place(
+        path and path + _declaration(timeline, (old, new), at, found, pointer), None, texts
+    )
 
 
 def _tools(pair: Pair) -> Difference:
@@ -60,7 +58,7 @@ def _tools(pair: Pair) -> Difference:
     names = pair.names(pair.new, j) if here_new else ()
     if here_old and here_new and pair.names(pair.old, i) == names:
         cause = pair.edit_cause(i, j)
-        told = cause if cause in OF_ANY_TEXT else "tool_description_changed"
+        told = cause if cause in FORM_ONLY else "tool_description_changed"
         return pair.told("tools", told, i, j, is_edit=True, names=names)
     added = [name for name in now if name not in before]
     removed = [name for name in before if name not in now]
@@ -117,19 +115,26 @@ def _edited_system(pair: Pair, i: int, j: int) -> Difference:
 
 
 def _declaration(
-    timeline: Timeline, view: Rendered, at: int, found: Difference, pointer: str | None
+    timeline: Timeline,
+    sides: tuple[Rendered, Rendered],
+    at: int,
+    found: Difference,
+    pointer: str | None,
 ) -> str:
-    """Which of the functions that one tool declares is the added or removed one."""
-    if found.cause != "tool_set_changed" or pointer is None:
+    """Which of the functions that one tool declares is the added, removed or moved one."""
+    if found.section != "tools" or pointer is None:
         return ""
+    view = sides[0] if found.old_block is not None else sides[1]
     names = names_in(timeline, view.turn.inputs[at])
-    which = next((k for k, name in enumerate(names) if name in found.names), None)
-    if len(names) < 2 or which is None:
+    if len(names) < 2:
         return ""
-    tool = resolved(wire_body(timeline, view.turn), pointer)
-    spelled_so = isinstance(tool, dict) and "function_declarations" in tool
-    key = "function_declarations" if spelled_so else "functionDeclarations"
-    return f".{key}[{which}]"
+    if found.cause == "tool_set_changed":
+        which = next((k for k, name in enumerate(names) if name in found.names), None)
+    else:
+        was = names_in(timeline, sides[0].blocks[found.at])
+        pairs = enumerate(zip(was, names, strict=False))
+        which = next((k for k, (one, other) in pairs if one != other), None)
+    return "" if which is None else declaration(timeline, view.turn, pointer, which)
 
 
 def _text(timeline: Timeline, view: Rendered, at: int) -> str:

@@ -146,6 +146,17 @@ def place_of(timeline: Timeline, turn: Turn, at: int) -> str | None:
     return timeline.detail(turn).paths.get(turn.positions[at])
 
 
+def declaration(timeline: Timeline, turn: Turn, pointer: str, which: int) -> str:
+    """Where one of the functions that a tool declares stands in it: `.functionDeclarations[1]`.
+
+    Reads the request where it was kept, for the wire's spelling.
+    """
+    tool = resolved(wire_body(timeline, turn), pointer)
+    spelled_so = isinstance(tool, dict) and "function_declarations" in tool
+    key = "function_declarations" if spelled_so else "functionDeclarations"
+    return f".{key}[{which}]"
+
+
 def spelled(pointer: str, leaf: Leaf, *, from_wire: bool) -> str:
     """The dotted place of a leaf below a pointer.
 

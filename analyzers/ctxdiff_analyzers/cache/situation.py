@@ -32,6 +32,8 @@ REWRITTEN, REWRITTEN_SHARE = 1_024, 0.1
 of the prompt. More is a prefix written again."""
 SLACK = 256
 """Tokens by which providers that cache in steps may read less than was sent."""
+NEAR = 0.15
+"""Part by which what was read may differ from a prediction that rests on estimates."""
 FAR_OFF = 3.0
 """Factor between billed and counted tokens from which they do not speak of the same prompt."""
 

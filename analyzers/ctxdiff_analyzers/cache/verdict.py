@@ -21,7 +21,7 @@ from ctxdiff_analyzers.cache.places import Place
 from ctxdiff_analyzers.cache.reason import VendorReason, said_by_the_provider, vendor_reason
 from ctxdiff_analyzers.cache.reusable import predicted, reusable
 from ctxdiff_analyzers.cache.rules import Section
-from ctxdiff_analyzers.cache.situation import SLACK, Situation
+from ctxdiff_analyzers.cache.situation import NEAR, SLACK, Situation
 from ctxdiff_analyzers.cache.suspects import REMEDIES, CacheCode, Suspect
 from ctxdiff_analyzers.cache.unused import expired, provider_missed, too_early, too_short
 from ctxdiff_analyzers.findings import Certainty
@@ -33,8 +33,6 @@ or nothing speaks against it. `lost`: it was broken or has expired. `unused`: pa
 `hidden`: the provider holds part of the context. `unknown`: less was read than expected, and
 nothing explains it."""
 Agreement: TypeAlias = Literal["agrees", "reads_more", "reads_less", "not_reported"]
-NEAR = 0.15
-"""Part by which what was read may differ from a prediction that rests on estimates."""
 
 
 @dataclass(frozen=True, slots=True)
