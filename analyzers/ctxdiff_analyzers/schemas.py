@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import accumulate, chain
 from typing import Any, Literal, TypeAlias
 
-from ctxdiff_analyzers.content import ToolCall, schema_names, tool_calls
+from ctxdiff_analyzers.content import ToolCall, schema_names, tool_calls, without_markers
 from ctxdiff_analyzers.counts import EXACT, turn_totals
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.timeline import Timeline, Turn
@@ -88,6 +89,21 @@ def names_in(timeline: Timeline, block: int) -> tuple[str, ...]:
     return timeline.fact("schema names", block, schema_names)
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One tool that a schema block declares."""
+
+    name: str
+    """Captured text; a nameless tool goes by its content's hash."""
+    digest: str
+    """Of what is declared, cache markers apart."""
+
+
+def declared_in(timeline: Timeline, block: int) -> tuple[Declared, ...]:
+    """The tools that a schema block declares, in its order; none for a cache marker."""
+    return timeline.fact("declared", block, _declared_in)
+
+
 def unanswered_final_turn(timeline: Timeline) -> bool:
     """True when the answer to some agent's last turn is not in the record."""
     return any(
@@ -162,9 +178,29 @@ def _unused(
 
 def _shares(text: str) -> tuple[int, ...]:
     """The lengths of the declarations in a block that has several, in order of their names."""
-    block = json.loads(text)
-    listed: list[Any] = next((block[k] for k in DECLARATIONS if isinstance(block.get(k), list)), [])
-    return tuple(len(json.dumps(one)) for one in listed if schema_names(json.dumps(one)))
+    return tuple(len(one) for one in _listed(text) if schema_names(one))
+
+
+def _listed(text: str) -> list[str]:
+    """The declarations in a block that has a list of them, as JSON."""
+    try:
+        block = json.loads(text) if text.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return []
+    found: list[Any] = next((block[k] for k in DECLARATIONS if isinstance(block.get(k), list)), [])
+    return [json.dumps(one, sort_keys=True) for one in found]
+
+
+def _declared_in(text: str) -> tuple[Declared, ...]:
+    bare = without_markers(text)
+    if not bare:
+        return ()
+    names = schema_names(bare)
+    listed = [one for one in _listed(bare) if schema_names(one)]
+    if not names or len(names) != len(listed):
+        listed = [bare] * max(len(names), 1)
+    digests = [sha256(one.encode("utf-8", "surrogatepass")).hexdigest() for one in listed]
+    return tuple(map(Declared, names or (digests[0][:12],), digests))
 
 
 def _split(tokens: int, shares: tuple[int, ...]) -> list[int]:

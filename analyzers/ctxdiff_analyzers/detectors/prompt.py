@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ctxdiff_analyzers.align import in_order
-from ctxdiff_analyzers.cache.places import Place, edit_place
+from ctxdiff_analyzers.cache.places import Place, declaration, edit_place, place_of
 from ctxdiff_analyzers.detectors.scene import Scene, is_prompt, tokens_of
 from ctxdiff_analyzers.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.findings import Evidence, Finding, Severity
 from ctxdiff_analyzers.matching import is_marker
-from ctxdiff_analyzers.paths import path_of
-from ctxdiff_analyzers.schemas import names_in
+from ctxdiff_analyzers.paths import dotted, path_of
+from ctxdiff_analyzers.schemas import declared_in
 from ctxdiff_analyzers.system_edits import system_cause
 from ctxdiff_analyzers.timeline import Turn
 
@@ -63,19 +63,17 @@ def tool_set(scene: Scene) -> Iterator[Finding]:
     before, now = _tools(scene, scene.previous), _tools(scene, scene.turn)
     removed = [name for name in before if name not in now]
     added = [name for name in now if name not in before]
-    same = {scene.turn.inputs[j]: scene.previous.inputs[i] for i, j in scene.matching.same}
     edited = [
-        name
-        for name, block in now.items()
-        if name in before and before[name] not in (block, same.get(block))
+        name for name, one in now.items() if name in before and before[name].digest != one.digest
     ]
     names = [*removed, *added, *edited]
     if not names:
         return
     severity: Severity = "medium" if removed else "low"
-    concerned = [before[name] for name in (*removed, *edited)]
-    concerned += [now[name] for name in (*added, *edited)]
-    blocks = [scene.mine.blocks[block] for block in dict.fromkeys(concerned)]
+    concerned = [(scene.previous, before[name]) for name in (*removed, *edited)]
+    concerned += [(scene.turn, now[name]) for name in (*added, *edited)]
+    found = dict.fromkeys(turn.inputs[one.at] for turn, one in concerned)
+    blocks = [scene.mine.blocks[block] for block in found]
     tokens, method = tokens_of(blocks)
     place = _place(scene, before, now, names, edited)
     yield scene.finding(
@@ -99,24 +97,26 @@ def tool_order(scene: Scene) -> Iterator[Finding]:
     """The same tools in another order."""
     if scene.previous is None:
         return
-    pairs = [(i, j) for i, j in scene.matching.same if scene.new_block(j).kind == "tool_schema"]
-    unmoved = set(in_order(pairs))
-    moved = [j for i, j in pairs if (i, j) not in unmoved]
-    if not moved or _tools(scene, scene.previous).keys() != _tools(scene, scene.turn).keys():
+    before, now = _tools(scene, scene.previous), _tools(scene, scene.turn)
+    if list(before) == list(now) or before.keys() != now.keys():
         return
-    blocks = [scene.new_block(j) for j in moved]
-    tokens, method = tokens_of([scene.new_block(j) for _, j in pairs])
-    names = [name for j in moved for name in names_in(scene.mine, scene.turn.inputs[j])]
+    places = {name: k for k, name in enumerate(before)}
+    pairs = [(places[name], k) for k, name in enumerate(now)]
+    unmoved = set(in_order(pairs))
+    moved = [name for name, pair in zip(now, pairs, strict=True) if pair not in unmoved]
+    found = list(dict.fromkeys(now[name].at for name in moved))
+    all_tools = dict.fromkeys(scene.turn.inputs[one.at] for one in now.values())
+    tokens, method = tokens_of([scene.mine.blocks[block] for block in all_tools])
     yield scene.finding(
         "tools_reordered",
         "low",
         cause="tool_order_changed",
         evidence=Evidence(
-            content_hashes=tuple(block.content_hash for block in blocks[:10]),
-            positions=tuple(scene.turn.positions[j] for j in moved[:10]),
-            names=tuple(names[:20]),
-            counts=(("tools", len(pairs)), ("moved", len(moved))),
-            path=path_of(scene.mine, scene.turn, moved[0]),
+            content_hashes=tuple(scene.new_block(j).content_hash for j in found[:10]),
+            positions=tuple(scene.turn.positions[j] for j in found[:10]),
+            names=tuple(moved[:20]),
+            counts=(("tools", len(now)), ("moved", len(moved))),
+            path=_path_of_tool(scene, scene.turn, now[moved[0]]),
         ),
         tokens=tokens,
         tokens_method=method,
@@ -138,20 +138,27 @@ def _edited(scene: Scene, i: int, j: int) -> Finding:
 
 
 def _place(
-    scene: Scene, before: dict[str, int], now: dict[str, int], names: list[str], edited: list[str]
+    scene: Scene,
+    before: dict[str, _Offered],
+    now: dict[str, _Offered],
+    names: list[str],
+    edited: list[str],
 ) -> Place:
     """Where the first edited tool differs, or where the first added or removed one stands."""
     assert scene.previous is not None
     name = (edited or names)[0]
-    olds, news = list(scene.previous.inputs), list(scene.turn.inputs)
     if name in before and name in now:
-        i, j = olds.index(before[name]), news.index(now[name])
-        return edit_place(scene.mine, scene.previous, i, scene.turn, j)
-    if name in now:
-        path = path_of(scene.mine, scene.turn, news.index(now[name]))
-    else:
-        path = path_of(scene.mine, scene.previous, olds.index(before[name]))
-    return Place(path, None, ())
+        return edit_place(scene.mine, scene.previous, before[name].at, scene.turn, now[name].at)
+    turn, one = (scene.turn, now[name]) if name in now else (scene.previous, before[name])
+    return Place(_path_of_tool(scene, turn, one), None, ())
+
+
+def _path_of_tool(scene: Scene, turn: Turn, one: _Offered) -> str | None:
+    """The place of a tool, or of the function that it is among those of one tool."""
+    pointer = place_of(scene.mine, turn, one.at)
+    if pointer is None or one.which is None:
+        return dotted(pointer)
+    return f"{dotted(pointer)}{declaration(scene.mine, turn, pointer, one.which)}"
 
 
 def _is_system(scene: Scene, turn: Turn, index: int) -> bool:
@@ -159,12 +166,23 @@ def _is_system(scene: Scene, turn: Turn, index: int) -> bool:
     return is_prompt(scene.mine.blocks[block]) and not is_marker(scene.mine, block)
 
 
-def _tools(scene: Scene, turn: Turn) -> dict[str, int]:
-    """Tool name to the schema block that declares it; a nameless one goes by its hash."""
-    found: dict[str, int] = {}
-    for block in turn.inputs:
-        head = scene.mine.blocks[block]
-        if head.kind == "tool_schema" and not is_marker(scene.mine, block):
-            names = names_in(scene.mine, block) or (head.content_hash[:12],)
-            found.update((name, block) for name in names)
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    """A tool and where a turn declares it."""
+
+    at: int
+    """Index in the turn's inputs."""
+    which: int | None
+    """Which of the block's functions it is; None for the only one."""
+    digest: str
+
+
+def _tools(scene: Scene, turn: Turn) -> dict[str, _Offered]:
+    """What a turn offers by name, in its order."""
+    found: dict[str, _Offered] = {}
+    for at, block in enumerate(turn.inputs):
+        if scene.mine.blocks[block].kind == "tool_schema":
+            declared = declared_in(scene.mine, block)
+            for k, one in enumerate(declared):
+                found[one.name] = _Offered(at, k if len(declared) > 1 else None, one.digest)
     return found

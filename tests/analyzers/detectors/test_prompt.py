@@ -81,6 +81,66 @@ def test_a_marker_on_a_tool_changes_no_tool(make: SimpleNamespace) -> None:
     assert second_turn(make, [plain], [marked]) == []
 
 
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def test_a_marker_that_stays_on_the_last_tool_edits_none_of_them(make: SimpleNamespace) -> None:
+    def tool(name: str, **more: Any) -> Any:
+        return make.schema({"name": name, "description": f"Does {name}.", **more})
+
+    old = [tool("pack"), tool("weigh"), tool("ship", **MARK)]
+    new = [tool("ship"), tool("weigh"), tool("pack", **MARK)]
+    found = second_turn(make, old, new)
+    assert [(f.code, f.cause) for f in found] == [
+        ("tools_reordered", "tool_order_changed"),
+        ("cache_break", "tool_order_changed"),
+    ]
+    assert found[0].evidence.counts == (("tools", 3), ("moved", 2))
+    assert brief(second_turn(make, old, [tool("pack"), tool("weigh"), tool("ship")])) == []
+
+
+def declaring(make: SimpleNamespace, *names: str, key: str = "functionDeclarations") -> Any:
+    listed = [{"name": n.lower(), "description": f"Does {n}."} for n in names]
+    return make.schema({key: listed})
+
+
+@pytest.mark.parametrize("key", ["functionDeclarations", "function_declarations"])
+@pytest.mark.parametrize(
+    ("now", "code", "cause", "names"),
+    [
+        (("ship", "pack", "weigh"), "tools_reordered", "tool_order_changed", ("ship",)),
+        (("pack", "weigh", "ship", "bill"), "tools_changed", "tool_set_changed", ("bill",)),
+        (("pack", "ship"), "tools_changed", "tool_set_changed", ("weigh",)),
+        (("pack", "WEIGH", "ship"), "tools_changed", "tool_description_changed", ("weigh",)),
+    ],
+)
+def test_functions_that_one_tool_declares_are_told_apart(
+    make: SimpleNamespace, key: str, now: tuple[str, ...], code: str, cause: str, names: Any
+) -> None:
+    old = [declaring(make, "pack", "weigh", "ship", key=key)]
+    found = second_turn(make, old, [declaring(make, *now, key=key)])
+    assert (found[0].code, found[0].cause) == (code, cause)
+    assert found[0].evidence.names == names
+    assert [f.code for f in found[1:]] == ["cache_break"]
+
+
+@pytest.mark.parametrize("text", ["no JSON at all", "{}", '{"functionDeclarations": []}', "[1]"])
+def test_a_tool_without_a_name_goes_by_what_it_is(make: SimpleNamespace, text: str) -> None:
+    nameless, pack = make.schema(text), declaring(make, "pack")
+    assert second_turn(make, [nameless, pack], [nameless, pack]) == []
+    found = second_turn(make, [nameless, pack], [pack])
+    assert brief(found)[0] == ("tools_changed", "tool_set_changed", "medium")
+
+
+def test_the_same_functions_in_two_tools_instead_of_one_are_no_other_tools(
+    make: SimpleNamespace,
+) -> None:
+    old = [declaring(make, "pack", "weigh")]
+    new = [declaring(make, "pack"), declaring(make, "weigh")]
+    codes = {f.code for f in second_turn(make, old, new)}
+    assert not codes & {"tools_changed", "tools_reordered"}
+
+
 def test_a_tool_that_is_called_and_not_offered_any_more_is_missing(make: SimpleNamespace) -> None:
     run = make.run(has_outputs=True)
     call = make.call({"type": "tool_use", "id": "1", "name": "a", "input": {}})
