@@ -119,7 +119,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _bare(part: dict[str, Any], text: str) -> str:
-    bare = _unmarked(part)
+    bare = unmarked(part)
     if not bare:
         return ""
     if bare.get("type") == "text" and set(bare) == {"type", "text"}:
@@ -198,7 +198,8 @@ def _has_marker(text: str) -> bool:
     return any(key in text for key in MARKER_KEYS)
 
 
-def _unmarked(value: Any) -> Any:
+def unmarked(value: Any) -> Any:
+    """A JSON value without the cache markers in it."""
     if isinstance(value, dict):
-        return {k: _unmarked(v) for k, v in value.items() if k not in MARKER_KEYS}
-    return [_unmarked(v) for v in value] if isinstance(value, list) else value
+        return {k: unmarked(v) for k, v in value.items() if k not in MARKER_KEYS}
+    return [unmarked(v) for v in value] if isinstance(value, list) else value

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ctxdiff_analyzers.align import in_order
-from ctxdiff_analyzers.cache.places import leaf_of
+from ctxdiff_analyzers.cache.places import leaf_of, place_of, resolved, wire_body
 from ctxdiff_analyzers.compaction import Compaction
-from ctxdiff_analyzers.content import is_thought
+from ctxdiff_analyzers.content import is_thought, unmarked
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.copies import copied_messages
@@ -20,6 +20,7 @@ from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.detectors.truncation import cut_pairs
 from ctxdiff_analyzers.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.evictions import Eviction, evictions
+from ctxdiff_analyzers.exchanges import result_at
 from ctxdiff_analyzers.findings import Finding, NextCall, Severity
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.paths import path_of
@@ -107,6 +108,8 @@ def losses(scene: Scene) -> Iterator[Finding]:
 
 def edits(scene: Scene) -> Iterator[Finding]:
     """Messages of the previous turn that are there with other content."""
+    if scene.starts_over():
+        return
     cut, compacted, joined = cut_pairs(scene), compaction_of(scene), merged_messages(scene)
     replaced = frozenset(() if compacted is None else compacted.replaced)
     standing = frozenset(() if compacted is None else compacted.standing_in)
@@ -118,6 +121,8 @@ def edits(scene: Scene) -> Iterator[Finding]:
         and i not in replaced
         and j not in standing
         and j not in joined
+        and not _asks_anew(scene, i, j)
+        and not _is_same_image(scene, i, j)
     )
     for i, j in islice(said, EDITS_TOLD):
         before, now, inner = _strings(scene, i, j)
@@ -128,6 +133,34 @@ def edits(scene: Scene) -> Iterator[Finding]:
         place = path_of(scene.mine, scene.turn, j)
         path = None if place is None else f"{place}{inner}"
         yield scene.edited("context_edited", severity, i, j, found=found, cause=cause, path=path)
+
+
+def _asks_anew(scene: Scene, i: int, j: int) -> bool:
+    """True for another last question behind the same examples: the earlier one is not past."""
+    assert scene.previous is not None
+    if scene.new_block(j).role != "user" or scene.previous.call.error is not None:
+        return False
+    if result_at(scene.mine, scene.turn.inputs[j]) is not None:
+        return False
+    olds, news = range(len(scene.previous.inputs)), range(len(scene.turn.inputs))
+    return (
+        i == max(at for at in olds if is_conversation(scene.old_block(at)))
+        and j == max(at for at in news if is_conversation(scene.new_block(at)))
+        and not any(is_conversation(scene.new_block(new)) for new in scene.matching.new)
+    )
+
+
+def _is_same_image(scene: Scene, i: int, j: int) -> bool:
+    """True for an image that differs by its cache marker alone, which only the request shows."""
+    assert scene.previous is not None
+    if scene.new_block(j).kind != "image" or scene.old_block(i).kind != "image":
+        return False
+    sides = ((scene.previous, i), (scene.turn, j))
+    before, now = (
+        unmarked(resolved(wire_body(scene.mine, turn), place_of(scene.mine, turn, at) or "/"))
+        for turn, at in sides
+    )
+    return before is not None and before == now
 
 
 def _strings(scene: Scene, i: int, j: int) -> tuple[str, str, str]:

@@ -63,8 +63,24 @@ class Scene:
 
     def kept_conversation(self) -> list[int]:
         """Old indices of what was said in the previous turn and still is, edited or not."""
-        pairs = (*self.matching.same, *self.matching.edited)
+        edited = () if self.starts_over() else self.matching.edited
+        pairs = (*self.matching.same, *edited)
         return [i for i, _ in pairs if is_conversation(self.old_block(i))]
+
+    def starts_over(self) -> bool:
+        """True for a conversation's first message where nothing said before is said again.
+
+        However much it resembles an earlier first message, it is another one and no edit of it.
+        """
+        said = [block for block in self._new_blocks() if is_conversation(block)]
+        return (
+            self.previous is not None
+            and not any(block.role == "assistant" for block in said)
+            and not any(is_conversation(self.old_block(i)) for i, _ in self.matching.same)
+        )
+
+    def _new_blocks(self) -> list[BlockHead]:
+        return [self.mine.blocks[block] for block in self.turn.inputs]
 
     def stands_alone(self) -> bool:
         """True for an agent whose calls have no history: nothing said before is said again."""
