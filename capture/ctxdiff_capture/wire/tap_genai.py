@@ -17,7 +17,8 @@ def recorded(client: Any, sink: Sink, agent: str | None) -> Any | None:
     """A copy of `client` that reports to `sink`; None when it is not built as we know it.
 
     The copy has the resources of the client (`models`, `chats`, `aio`) and shares its connections.
-    It never closes them of itself: the original, which it holds, does so when both have gone.
+    It never closes them of itself: the original does so. The copy of the client holds the client,
+    that of what all resources send by holds what the client's send by.
     """
     original = getattr(client, _API_CLIENT, None)
     if not tap_httpx.flavour_of(getattr(original, _HTTP_CLIENTS[0], None)):
@@ -26,6 +27,8 @@ def recorded(client: Any, sink: Sink, agent: str | None) -> Any | None:
     twin = object.__new__(_without_del(_with_session(kind)))
     twin.__dict__.update(original.__dict__)
     twin.ctxdiff_report = (sink, agent)
+    # A resource may outlive its client: `wrap(Client()).aio` still needs the connections.
+    twin.ctxdiff_original = original
     for name in _HTTP_CLIENTS:
         if tap_httpx.flavour_of(twin.__dict__.get(name)):
             setattr(twin, name, tap_httpx.recorded(twin.__dict__[name], "gemini", sink, agent))

@@ -216,6 +216,24 @@ def test_a_gemini_client_that_only_its_wrapped_copy_holds_stays_usable(
     assert len(recording.calls()) == 1
 
 
+@pytest.mark.parametrize("options", [{}, {"async_client_args": {"trust_env": False}}])
+def test_the_asynchronous_half_of_a_gemini_client_outlives_its_client(
+    provider: Any, recording: Any, options: Any
+) -> None:
+    async def ask() -> set[str]:
+        half = recording.tracer.wrap(gemini(provider.url, **options)).aio
+        texts = set()
+        for _ in range(3):
+            gc.collect()
+            answer = await half.models.generate_content(model="gemini-x", contents="hi")
+            texts.add(answer.text)
+        await half.aclose()
+        return texts
+
+    assert len(asyncio.run(ask())) == 1
+    assert len(recording.calls()) == 3
+
+
 def test_the_asynchronous_half_of_a_gemini_client_can_be_wrapped(
     provider: Any, recording: Any
 ) -> None:
