@@ -26,6 +26,17 @@ _LINK = re.compile(
 )
 """Words after which a sentence goes on."""
 _WORD = re.compile(r"\w+")
+_SEPARATORS = tuple(re.compile(sign) for sign in (r"\t", r";(?! )", r",(?! )", r"\|"))
+"""Of the cells of a row; in prose a space follows."""
+_STATEMENT = re.compile(
+    r"\s*(?:[^\s:]+:\d+:\s*)?(?:(?:async|await|export|public|private|static|pub) )?"
+    r"(?:def|fn|func|function|class|import|from|return|if|for|while|const|let|var|struct|use"
+    r"|package|assert|raise|throw|with|try|else|elif|case|type|interface|enum|\#include)\b"
+    r"|.*[;{}:(\[]\s*\Z"
+)
+"""A line of a program, by its first word or its last sign."""
+_UNNAMED = re.compile(r"^\s*(?:[^\s:]+:\d+:\s*)?(?:async )?(?:def|fn|func|function) \w*\Z")
+"""The start of a function, without its parameters."""
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]")
 
 
@@ -34,6 +45,8 @@ def open_end(text: str) -> End | None:
     trailing = re.search(r"(?<=\w)(?:\.{3}|…)\Z", text)
     if trailing is not None and _is_started(_last_word(text[: trailing.start()]), text):
         # An author's dots stand behind a whole word.
+        return "word"
+    if trailing is not None and _is_row(text[: trailing.start()]):
         return "word"
     if len(text) < LEAST_TEXT:
         return None
@@ -59,12 +72,25 @@ def open_end(text: str) -> End | None:
     is_likely = is_prose or is_open or last_line.count('"') % 2 == 1 or _is_indented(text)
     if is_likely and _is_started(words[-1], text):
         return "word"
-    return None
+    # A statement that goes on in the next line ends with a bracket, a comma or a sign.
+    goes_on = (is_open and text[-1] not in ",=+-*/|&<>([{") or _UNNAMED.search(
+        last_line
+    ) is not None
+    return "line" if goes_on and _is_code(text) else None
 
 
 def _last_word(text: str) -> str:
     found: list[str] = _WORD.findall(text[-80:])
     return found[-1] if found else ""
+
+
+def _is_row(text: str) -> bool:
+    """True where the last line is a row of a table with separators, as those before it."""
+    lines = [line for line in text.split("\n")[-8:] if line.strip()]
+    if len(lines) < LEAST_LINES or any(line.endswith(("...", "…")) for line in lines[:-1]):
+        return False
+    counts = [[len(sign.findall(line)) for line in lines] for sign in _SEPARATORS]
+    return any(1 <= found[-1] <= found[0] and len(set(found[:-1])) == 1 for found in counts)
 
 
 def _is_left_open(text: str) -> bool:
@@ -88,6 +114,12 @@ def _is_indented(text: str) -> bool:
     """True for a text of which many lines are indented, as code is."""
     lines = [line for line in text[-4_000:].split("\n") if line.strip()]
     return len(lines) >= LEAST_LINES and sum(line[0] in " \t" for line in lines) >= len(lines) // 3
+
+
+def _is_code(text: str) -> bool:
+    lines = [line for line in text[-4_000:].split("\n") if line.strip()]
+    told = sum(line[0] in " \t" or _STATEMENT.match(line) is not None for line in lines[:-1])
+    return len(lines) > LEAST_LINES and 2 * told >= len(lines)
 
 
 def _is_unlike_its_lines(text: str) -> bool:
