@@ -5,8 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from base64 import b64encode
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
 from hashlib import sha256
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
 
 from ctxdiff_capture.hashing import canonical_json
 from ctxdiff_capture.hooks.langchain_messages import langchain_dict
@@ -19,7 +24,8 @@ SHORT = 16
 def json_bytes(value: Json) -> bytes:
     """`value` as JSON now, so that later changes to it do not matter.
 
-    Typed objects of an SDK are taken as that SDK sends them: without what was never set.
+    Typed objects of an SDK are taken as that SDK sends them: without what was never set. Secrets of
+    pydantic's are their stars; dates, ids and decimals their texts.
 
     Raises:
         TypeError: it holds something that JSON cannot spell.
@@ -51,6 +57,13 @@ def _spelled(value: Any) -> Json:
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    # A secret of pydantic's shows itself as stars, and is asked for nothing more.
+    if isinstance(value, UUID | Decimal | PurePath) or hasattr(value, "get_secret_value"):
+        return str(value)
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
     if hasattr(value, "keys") and hasattr(value, "__getitem__"):

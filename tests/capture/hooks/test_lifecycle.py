@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePosixPath
 from typing import Any
+from uuid import UUID
 
 import openai
 import pytest
@@ -12,6 +18,7 @@ from ctxdiff_capture.hooks.fate import fate_of
 from ctxdiff_capture.model import CallHead, Decision, Stage
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretBytes, SecretStr
 
 Make = Callable[..., openai.OpenAI]
 Stored = Callable[[], list[tuple[CallHead, list[Stage], list[Decision]]]]
@@ -94,6 +101,35 @@ def test_before_model_stores_what_the_framework_holds(
 
     ((_, (stage,), _),) = stored()
     assert (stage.name, [p.block.text for p in stage.inputs]) == ("before_model", ["held"])
+
+
+class _Colour(Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc), "2026-01-02T03:04:00+00:00"),
+        (date(2026, 1, 2), "2026-01-02"),
+        (UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+        (Decimal("1.50"), "1.50"),
+        (PurePosixPath("a/b"), "a/b"),
+        (_Colour.RED, "red"),
+        (SecretStr("hunter2hunter2"), "**********"),
+        (SecretBytes(b"hunter2hunter2"), "b'**********'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_values_that_frameworks_hold_are_stored_as_texts_and_secrets_as_stars(
+    tracer: Tracer, client_of: Make, stored: Stored, value: Any, text: str
+) -> None:
+    tracer.after_tool({"at": value}, None, name="look")
+    ask(client_of(tracer))
+
+    ((_, (stage,), _),) = stored()
+    ((placement,),) = (stage.inputs,)
+    assert json.loads(placement.block.text) == {"at": text}
 
 
 def test_what_joined_no_call_is_forgotten_when_the_turn_ends(
