@@ -78,3 +78,88 @@ def test_only_the_last_few_turns_are_looked_at(make: SimpleNamespace) -> None:
     run.add(make.user("old"), make.user("new"))
     timeline = run.done()
     assert predecessor(timeline, timeline.turns[-1]) == timeline.turns[-2]
+
+
+PROMPTS = {
+    "harbour": "You keep the log of the harbour: ships, berths, tides. Answer in one line.",
+    "bakery": "Bread orders come in until six. Repeat each order with its weight and its price.",
+    "cinema": "You keep the log of the cinema: films, seats, breaks. Answer in one line.",
+}
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def desk(make: SimpleNamespace, who: str, number: int) -> list[Any]:
+    """A conversation at its turn `number`, the marker on its newest message."""
+
+    def user(k: int) -> Any:
+        text = {"type": "text", "text": f"{who} asks question {k} of the day."}
+        return make.part(text | MARK if k == number else text)
+
+    said = [make.system(PROMPTS[who]), make.schema({"name": who})]
+    for k in range(number):
+        said += [user(k), make.assistant(f"{who} is told answer {k}.")]
+    return [*said, user(number)]
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_unnamed_conversations_of_other_programs_are_no_change_of_a_prompt(
+    make: SimpleNamespace, marked: bool
+) -> None:
+    run = make.run()
+    for number in range(3):
+        for who in ("harbour", "bakery", "cinema"):
+            if marked:
+                run.add(*desk(make, who, number))
+            else:
+                rest = desk(make, who, 0)[:2]
+                talk = [make.user(f"{who} {k}") for k in range(number + 1)]
+                run.add(*rest, *talk)
+    timeline = run.done()
+    found = {turn.seq: explain(timeline, turn.seq) for turn in timeline.turns}
+    assert [one.findings for one in found.values()] == [()] * 9
+    assert [one.previous for one in found.values()] == [None, None, None, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_question_on_the_side_without_instructions_loses_none(make: SimpleNamespace) -> None:
+    run = make.run()
+    talk = [make.system("You keep the harbour log."), make.user("Which ships are in?")]
+    run.add(*talk)
+    run.add(make.user("Give this conversation a title of three words."))
+    run.add(*talk, make.assistant("The Anna."), make.user("Since when?"))
+    timeline = run.done()
+    assert [explain(timeline, seq).findings for seq in (1, 2, 3)] == [(), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("agent", "old", "new", "code"),
+    [
+        ("desk", "You keep the log.", "Bake bread, and never talk of ships.", "system_changed"),
+        (
+            None,
+            "It is 10:01. You keep the log.",
+            "It is 10:02. You keep the log.",
+            "system_changed",
+        ),
+        (None, "You keep the log of the harbour.", None, "context_evicted"),
+    ],
+    ids=["a named agent", "the same prompt with a clock", "nothing goes on behind it"],
+)
+def test_single_questions_are_compared_by_what_stands_in_front(
+    make: SimpleNamespace, agent: str | None, old: str, new: str | None, code: str
+) -> None:
+    run = make.run()
+    run.add(make.system(old), make.user("Which ships are in?"), agent=agent)
+    prompt = [] if new is None else [make.system(new)]
+    run.add(*prompt, make.user("How deep is the basin?"), agent=agent)
+    explanation = explain(run.done(), 2)
+    assert explanation.previous == 1
+    assert code in {finding.code for finding in explanation.findings}
+
+
+def test_a_prompt_that_is_replaced_within_a_conversation_is_told(make: SimpleNamespace) -> None:
+    run = make.run()
+    talk = [make.user("Which ships are in?"), make.assistant("The Anna."), make.user("Since when?")]
+    run.add(make.system("You keep the log."), talk[0])
+    run.add(make.system("Bake bread, and never talk of it."), *talk)
+    found = [(f.code, f.cause) for f in explain(run.done(), 2).findings]
+    assert ("system_changed", "system_replaced") in found
