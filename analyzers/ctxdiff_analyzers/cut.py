@@ -1,5 +1,4 @@
-# ruff: noqa: RUF001  # signs of several scripts
-"""Whether a text is a cut form of another, or breaks off before its own end."""
+"""Whether a text breaks off before its own end."""
 
 from __future__ import annotations
 
@@ -11,26 +10,14 @@ from typing import Any, Literal, TypeAlias
 
 from ctxdiff_analyzers.cut_ends import CLOSERS, OPENERS, open_end, shape
 from ctxdiff_analyzers.cut_marks import cut_mark, flagged
-from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 
 Sign: TypeAlias = Literal[
     "mark", "json", "markup", "fence", "table", "length", "line", "sentence", "word"
 ]
 """How a cut shows: a mark says so; or a value, a tag, a fence, a row, a line, a sentence or a word
 does not end; or a length is a round number."""
-MARK_CHARS = 300
-"""Code points that a mark in the place of what was cut may have, at most."""
 LEAST_CUT = 40
-LEAST_SHARE = 0.1
-LEAST_END, LEAST_END_SHARE = 20, 0.05
-"""Less than this is an edit, not a cut; likewise at the end of a text."""
-CHANCE = 3
-"""Code points at the end of two texts that are equal by chance: `"}`."""
-PLACEHOLDER = 200
-"""Code points of a note that stands for a whole result, at most."""
-LEAST_CLEARED = 200
 LEAST_JSON = 20
-_NODES = 20_000
 _LITERALS = ("true", "false", "null", "True", "False", "None", "NaN", "-", "Infinity")
 _VOID = frozenset(
     ("html", "body", "p", "li", "br", "hr", "img", "input", "meta", "link", "td", "tr", "th", "dt")
@@ -47,53 +34,17 @@ class Cut:
     """What says so, or the last words before the end. Captured text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shortening:
-    """How much of a text is left."""
-
-    kept_chars: int
-    cut_chars: int
-    first_difference: int
-    mark: str
-    """What stands in the place of what was cut; empty for nothing. Captured text."""
-
-
-def shortening(old: str, new: str) -> Shortening | None:
-    """How `new` is a cut form of `old`: its start, its end, or both, with or without a mark.
-
-    None when it is no shorter, or another text. A few words that were taken out or replaced are
-    an edit and no cut.
-    """
-    if len(new) >= len(old):
-        return None
-    head = common_prefix(old, new)
-    tail = common_suffix(old, new, len(new) - head)
-    put, cut = len(new) - head - tail, len(old) - head - tail
-    mark = new[head : head + put]
-    # At its end a text is cut, in the middle it may be edited.
-    least = (LEAST_END, LEAST_END_SHARE) if tail <= CHANCE else (LEAST_CUT, LEAST_SHARE)
-    if cut - put < max(least[0], least[1] * len(old)):
-        return None
-    if put <= MARK_CHARS and put < head + tail and _is_cut(new, head, tail, mark):
-        return Shortening(len(new) - put, cut, head, mark.strip())
-    if _is_part(old, new):
-        return Shortening(len(new), len(old) - len(new), head, "")
-    if len(old) >= LEAST_CLEARED and len(new) <= min(PLACEHOLDER, len(old) // 4):
-        return Shortening(0, len(old), head, new.strip())
-    return None
-
-
 def broken_off(text: str) -> Cut | None:
     """How `text` shows that it is not whole; None for a text that may well be whole."""
-    value, json_state = _json(text)
-    if json_state == "whole":
+    value, state = json_state(text)
+    if state == "whole":
         found = flagged(value)
         return None if found is None else Cut("mark", found)
     mark = cut_mark(text)
     if mark is not None:
         return Cut("mark", mark)
     last = text.rstrip()[-80:]
-    if json_state == "broken":
+    if state == "broken":
         return Cut("json", last)
     if _is_open_markup(text):
         return Cut("markup", last)
@@ -110,44 +61,7 @@ def is_start_of(text: str, whole: str) -> bool:
     return LEAST_CUT <= len(text) < len(whole) and whole.startswith(text.rstrip("\n"))
 
 
-def _is_cut(new: str, head: int, tail: int, mark: str) -> bool:
-    if not tail or not head:
-        return True
-    if tail <= CHANCE and len(new) - tail > 20:
-        return True
-    # In the middle something has to say that a part is missing.
-    return bool(mark.strip()) and (
-        cut_mark(f"{new[:head]}{mark}{new[head + len(mark) :]}") is not None
-        or re.search(r"\.{3}|…|\d|[\[<({【（]", mark) is not None
-    )
-
-
-def _is_part(old: str, new: str) -> bool:
-    """True for a JSON value with fewer members, entries or shorter texts than another."""
-    if not old.startswith(("{", "[")) or not new.startswith(("{", "[")):
-        return False
-    before, one = _json(old)
-    now, two = _json(new)
-    return one == two == "whole" and before != now and _within(now, before, [_NODES])
-
-
-def _within(part: Any, whole: Any, left: list[int]) -> bool:
-    left[0] -= 1
-    if left[0] < 0:
-        return False
-    if isinstance(part, dict) and isinstance(whole, dict):
-        return all(key in whole and _within(part[key], whole[key], left) for key in part)
-    if isinstance(part, list) and isinstance(whole, list):
-        return len(part) <= len(whole) and all(
-            _within(one, other, left) for one, other in zip(part, whole, strict=False)
-        )
-    if isinstance(part, str) and isinstance(whole, str) and part != whole:
-        start = common_prefix(part, whole)
-        return start >= 8 and len(part) - start <= 80 and len(part) < len(whole)
-    return bool(part == whole)
-
-
-def _json(text: str) -> tuple[Any, Literal["whole", "broken", "none"]]:
+def json_state(text: str) -> tuple[Any, Literal["whole", "broken", "none"]]:
     """The value, and whether the text is JSON that ends too early. Also lines of JSON."""
     start = text.lstrip()
     if not start.startswith(("{", "[")):
@@ -193,7 +107,7 @@ def _json_lines(text: str) -> Literal["broken", "none"]:
         json.loads(lines[-2], strict=False)
     except (ValueError, RecursionError):
         return "none"
-    return "broken" if _json(lines[-1])[1] == "broken" else "none"
+    return "broken" if json_state(lines[-1])[1] == "broken" else "none"
 
 
 def _is_open_literal(text: str) -> bool:

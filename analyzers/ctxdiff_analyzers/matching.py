@@ -173,12 +173,13 @@ def _is_result(timeline: Timeline, block: int) -> bool:
 
 def _call_id(timeline: Timeline, turn: Turn, index: int) -> str | None:
     """The id of the call that a result answers."""
+    known = timeline.detail(turn).tool_call_ids.get(turn.positions[index])
     block = turn.inputs[index]
-    if timeline.blocks[block].opens_json:
-        own = timeline.fact("part id", block, part_id)
-        if own is not None:
-            return own
-    return timeline.detail(turn).tool_call_ids.get(turn.positions[index])
+    head = timeline.blocks[block]
+    # What a message says in JSON may have an id of its own.
+    if known is None and head.opens_json and head.kind == "content_part":
+        return timeline.fact("part id", block, part_id)
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,12 @@ def _sketch(text: str) -> frozenset[int]:
 def _identity(kind: str) -> Callable[[str], str | None]:
     if kind == "tool_schema":
         return lambda text: ", ".join(schema_names(text)) or None
-    return part_id
+    # What a message says in JSON may have an id of its own.
+    return part_id if kind == "content_part" else _nothing
+
+
+def _nothing(text: str) -> None:  # noqa: ARG001 - as the other readers of texts
+    return None
 
 
 def _digest(text: str) -> bytes:

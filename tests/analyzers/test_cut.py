@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from ctxdiff_analyzers.cut import broken_off, is_start_of, shortening
+from ctxdiff_analyzers.cut import broken_off, is_start_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -156,47 +156,6 @@ def test_a_cut_text_is_known_by_its_end(sign: str, text: str) -> None:
     assert found.sign == sign.strip()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "kept"),
-    [
-        (LISTING, LISTING[:171] + "\n<truncated>", 171),
-        (LISTING, LISTING[:171], 171),
-        (REPORT[:160], REPORT[:120] + " [+40 chars]", None),
-        (REPORT[:160], REPORT[:132], 132),
-        (REPORT, REPORT[:90] + " … " + REPORT[-80:], None),
-        (REPORT, "[head left out] " + REPORT[150:], None),
-        (REPORT, REPORT[-120:], 120),
-        (LISTING, "[Old tool result content cleared]", 0),
-        (LISTING, json.dumps({"order": "W-220", "state": "packed", "lines": ROWS[:3]}), None),
-        (json.dumps({"a": REPORT}), json.dumps({"a": REPORT[:60] + "..."}), None),
-    ],
-)
-def test_a_shorter_form_of_a_text_is_a_cut(old: str, new: str, kept: int | None) -> None:
-    found = shortening(old, new)
-    assert found is not None
-    assert kept is None or found.kept_chars == kept
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (REPORT, REPORT.replace("4.1", "9.9")),
-        (REPORT, REPORT.replace("Monday", "[REDACTED]")),
-        (REPORT, REPORT.replace("12 mm", "[x]")),
-        (REPORT, REPORT.replace(" Filter two was changed at noon because its pressure had risen to 1.8 bar.", "")),
-        (REPORT, REPORT + " More followed."),
-        (REPORT, REPORT),
-        (REPORT, "Quite another text about the pumps, written by somebody else on another day, with words and words." * 3),
-        ("20.34", "20"),
-        (REPORT + " Ask liv.haugen@example.org", REPORT + " Ask [EMAIL]"),
-        (REPORT + "\n\n   ", REPORT),
-        (LISTING, json.dumps({"order": "W-221", "state": "sent", "lines": ROWS[:3]})),
-    ],
-)  # fmt: skip
-def test_an_edit_is_no_cut(old: str, new: str) -> None:
-    assert shortening(old, new) is None
-
-
 def test_a_longer_form_shows_that_a_text_is_its_start() -> None:
     assert is_start_of(REPORT[:100], REPORT)
     assert not is_start_of(REPORT, REPORT)
@@ -227,8 +186,6 @@ def test_json_that_is_cut_anywhere_is_found(value: Any, data: st.DataObject) -> 
 @given(st.text(max_size=300) | st.text("[]{}<>`|,;\"' \n…truncated0123", max_size=400))
 def test_any_text_is_read_without_harm(text: str) -> None:
     broken_off(text)
-    shortening(text, text[: len(text) // 2])
-    shortening(text + "x" * 200, text)
 
 
 @pytest.mark.parametrize("piece", ["[" * 100_000, "<" * 100_000, "... " * 50_000, "(1 " * 60_000, "a" * 300_000, "[truncated " * 20_000])  # fmt: skip

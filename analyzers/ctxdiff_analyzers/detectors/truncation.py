@@ -10,12 +10,13 @@ from typing import Any
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.counts import EXACT
-from ctxdiff_analyzers.cut import Cut, Shortening, broken_off, is_start_of, shortening
+from ctxdiff_analyzers.cut import Cut, broken_off, is_start_of
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
 from ctxdiff_analyzers.exchanges import given_at, may_be_result, result_at
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.pairing import pairs
 from ctxdiff_analyzers.paths import path_of
+from ctxdiff_analyzers.shortened import Shortening, shortening
 
 TOLD = 5
 """Cut results that one turn tells, at most."""
@@ -135,8 +136,6 @@ class _Whole:
 
 
 def _cut(scene: Scene, old: int, new: int) -> Shortening | None:
-    if scene.mine.blocks[new].token_count >= scene.mine.blocks[old].token_count:
-        return None
     return shortening(content_text(scene, old), content_text(scene, new))
 
 

@@ -132,6 +132,26 @@ def test_a_longer_result_of_the_same_call_shows_what_is_missing(
     assert found[0].evidence.excerpts[1].startswith(LETTER[90:110])
 
 
+@pytest.mark.parametrize("surface", wire.SURFACES)
+@pytest.mark.parametrize("kept", [slice(None, 160), slice(-160, None)], ids=["start", "end"])
+def test_a_result_is_the_same_one_whatever_ids_its_content_has(
+    surface: str, kept: slice, tmp_path: Path
+) -> None:
+    rooms = json.dumps([{"id": f"R{n}", "seats": n * 4, "free": n % 2 == 0} for n in range(9)])
+    said = (
+        User("Which rooms are free?"),
+        Ask("call_rooms", "rooms"),
+        Got("call_rooms", rooms, "rooms"),
+        Say("Every second one."),
+        User("Which is the largest?"),
+    )
+    before, after = wire.grown(said)[:2], wire.grown(said)[2:]
+    cut = [replace(one, text=rooms[kept]) if isinstance(one, Got) else one for one in said]
+    calls = [*before, *(replace(call, said=cut[: len(call.said)]) for call in after)]
+    found = wire.findings(surface, calls, tmp_path)
+    assert codes(found) == [("tool_result_truncated", 3, "measured")]
+
+
 def test_what_the_tool_gave_is_compared_where_the_program_told_it(make: SimpleNamespace) -> None:
     def told(text: str) -> tuple[Stage, ...]:
         block = Block(digest_of("tool", "message", text), "tool", "message", text, 9, "tiktoken")
