@@ -54,20 +54,39 @@ _MORE = (
     r"|fler|meer|więcej|ещё|еще|更多|残り|以上)"
 )
 _COUNT = rf"\d[\d.,'  ]*\s*(?:{_MORE}\s+)?{_UNIT}"
+_DOT = r"[.…⋯]"
 _DOTS = r"(?:\.{3,}|…|⋯)"
 _OPEN, _CLOSE = r"[\[<({«【（〔［]", r"[\]>)}»】）〕］]"
 _INSIDE = r"[^\[\]<>(){}\n]{0,120}?"
 _SAID = rf"{_INSIDE}(?:{_WORD}){_INSIDE}{_CLOSE}"
 # A bracket behind a word is code: `rows[truncated]`, `show(truncated=True)`.
 _BRACKETED = rf"(?:(?<![\w\])])[\[<({{]|[«【（〔［]){_SAID}"
-_ATTACHED = rf"(?:[\[<{{«【（〔［]|(?<![\w\])])\(){_SAID}"
+# In round brackets people put a word too, `(salt omitted)`: there a mark names what was cut, a
+# count of it, or nothing but that something was.
+_GENERIC = (
+    r"(?:the|das|die|der|le|la|el|o|il|output|results?|response|content|text|remainder|rest|reste"
+    r"|resto|file|data|message|list|log|body|further|more|remaining|Rest|Ausgabe|Inhalt|Ergebnis"
+    r"|Antwort|sortie|résultat|réponse|contenu|contenido|salida|resultado|respuesta|conteúdo|saída"
+    r"|resposta|risultato|contenuto|uscita|utdata|innhold|resten|innehåll|resultat|uitvoer"
+    r"|wynik|reszta|вывод|ответ|остальное|текст|has been|have been|was|were|is|wurde|ist|been"
+    r"|for brevity|due to (?:length|size)|by (?:the )?(?:tool|server|system)|here|at)"
+)
+_ROUND = (
+    rf"(?<![\w\])])\((?=[^()\n]*\d)(?={_INSIDE}(?:{_WORD}))[^()\n]{{1,120}}\)"
+    rf"|(?<![\w\])])\(\s*{_DOTS}?\s*(?:{_GENERIC}\s+){{0,4}}(?:以下|以后|后文|其余)?(?:{_WORD})\w{{0,4}}"
+    rf"(?:\s+{_GENERIC}){{0,3}}\s*{_DOTS}?\s*\)"
+    rf"|(?<={_DOT}{_DOT} )\({_SAID}|(?<=… )\({_SAID}"
+    rf"|(?<={_DOT}{_DOT})\({_SAID}|(?<=\n)\({_SAID}"
+)
+_ATTACHED = rf"(?:[\[<{{«【（〔［]{_SAID}|{_ROUND})"
 _COUNTED = (
     rf"{_OPEN}\s*(?:{_DOTS}\s*|\+\s*|and\s+|und\s+|et\s+|y\s+){_COUNT}\s*{_DOTS}?\s*{_CLOSE}"
     rf"|{_OPEN}\s*\d[\d.,' ]*\s*{_MORE}\s+{_UNIT}\s*{_CLOSE}"
 )
 _ELIDED = rf"{_OPEN}\s*{_DOTS}\s*{_CLOSE}"
+_CITED = r"[^()\n]{0,80}?(?:\b(?:1[89]|20)\d\d\b|\bpp?\. ?\d|ibid|laugh|applause|sic\b)"
 _NOTED = (
-    rf"{_DOTS}\s*{_OPEN}[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
+    rf"{_DOTS}\s*(?:[\[<{{«【（〔［]|\((?!{_CITED}))[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
     rf"|{_OPEN}\s*{_DOTS}[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
     rf"|(?<![\w\])]){_OPEN}\s*(?:cut|snip|more|continued|rest)\s*{_CLOSE}"
 )

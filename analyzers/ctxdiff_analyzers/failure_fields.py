@@ -6,15 +6,32 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
+from ctxdiff_analyzers import failure_heads as heads
 from ctxdiff_analyzers import failure_words as words
 
-Rule: TypeAlias = Literal["field", "status", "exit", "http", "head", "traceback", "phrase", "shell"]
+Rule: TypeAlias = Literal[
+    "field", "status", "exit", "http", "head", "traceback", "phrase", "shell", "tail"
+]
 EDGE = 4_000
 """Code points read at each end of a longer text."""
 
 _ERROR_KEYS = frozenset(
-    ("error", "err", "exception", "fault", "traceback", "stacktrace", "errormessage", "errorcode")
+    (
+        *("error", "err", "traceback", "stacktrace", "errormessage", "errorcode", "errmsg"),
+        *("errormsg", "errcode", "errortype", "faultstring", "faultcode", "errordescription"),
+    )
 )
+_ERROR_WORDS = frozenset(
+    (
+        *("exception", "fault", "errno", "sqlstate", "fehler", "fehlermeldung", "erreur", "fallo"),
+        *("erro", "errore", "fout", "feil", "fejl", "fel", "virhe", "błąd", "hata", "ошибка"),
+        *("エラー", "错误", "錯誤", "오류", "خطأ"),
+    )
+)
+"""Keys that name an error, or a thing in a machine: nothing else may be in the object."""
+FINE_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "status", "code"))
+"""Keys by which an envelope says how the call went."""
+_FINE = frozenset(("ok", "success", "succeeded", "successful", "fine", "completed", "200", "0"))
 _STATE_KEYS = ("status", "state", "outcome", "result", "type")
 _FAILED_STATES = frozenset(
     (
@@ -23,6 +40,7 @@ _FAILED_STATES = frozenset(
         *("nok", "ko", "fehler", "fehlgeschlagen", "erreur", "échec", "fallo", "erro", "fel"),
     )
 )
+_CALL_FAILED = _FAILED_STATES - {"denied", "unavailable", "aborted", "notfound", "invalid", "ko"}
 _NOT_OK_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "issuccessful"))
 _FAILED_KEYS = frozenset(("iserror", "haserror", "failed", "isfailed", "failure"))
 _EXIT_KEYS = frozenset(("exitcode", "returncode", "exitstatus", "rc", "exit", "retcode"))
@@ -41,10 +59,14 @@ SAYING = frozenset(
             "details",
             "reason",
         ),
+        *("grund", "motif", "motivo", "meldung", "nachricht", "mensaje", "mensagem", "messaggio"),
+        *("errmsg", "errormsg", "errordescription", "faultstring"),
         *("description", "errorcode", "code", "exception", "title", "errortype", "cause", "hint"),
     )
 )
-ENVELOPE = _ERROR_KEYS | _NOT_OK_KEYS | _FAILED_KEYS | _EXIT_KEYS | _HTTP_KEYS | SAYING
+ENVELOPE = (
+    _ERROR_KEYS | _ERROR_WORDS | _NOT_OK_KEYS | _FAILED_KEYS | _EXIT_KEYS | _HTTP_KEYS | SAYING
+)
 ENVELOPE = ENVELOPE.union(
     _STATE_KEYS,
     (
@@ -65,7 +87,7 @@ ENVELOPE = ENVELOPE.union(
         *("documentationurl", "severity", "category", "param", "domain", "version", "meta", "uri"),
         *("provider", "host", "query", "command", "cmd", "cwd", "signal", "killed", "suggestion"),
         *("suggestions", "metadata", "endpoint", "data", "content", "results", "output", "body"),
-        *("timedout", "warnings", "action", "operation"),
+        *("timedout", "warnings", "action", "operation", "retryin", "syscall", "address", "port"),
     ),
 )
 """Keys of an answer about the call itself; any other tells of a thing that was asked for."""
@@ -77,21 +99,33 @@ _LINE_KEYS = frozenset(("line", "row", "column", "col", "file", "filename", "loc
 
 def field_rule(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Rule | None:
     """Which kind of member of an object says that the call failed."""
+    went_well = any(is_fine(key, inner) for key, inner in held.items())
+    if went_well and not said & _FAILED_KEYS:
+        return None
     if any(_is_error(held[key]) for key in said & _ERROR_KEYS) and len(foreign) <= 1:
+        return "field"
+    if not foreign and any(_is_error(held[key]) for key in said & _ERROR_WORDS):
         return "field"
     if "errors" in said and not foreign and _are_errors(held):
         return "field"
     refused = any(held[key] is False or held[key] == "false" for key in held.keys() & _NOT_OK_KEYS)
+    refused = (
+        refused or (held.get("ok") == 0 and bool(said & SAYING)) or held.get("status") is False
+    )
     refused = refused or any(held[key] is True for key in said & _FAILED_KEYS)
     if refused and len(foreign) <= 1:
+        return "field"
+    code = held.get("code")
+    if not foreign and isinstance(code, int) and code < 0 and said & {"message", "msg", "errmsg"}:
         return "field"
     states = [plain(held[k]) for k in _STATE_KEYS if isinstance(held.get(k), str)]
     if not foreign and any(_is_code(held[key]) for key in said & {"code", "type", "reason"}):
         return "field"
     if "detail" in said and not foreign and _are_complaints(held["detail"]):
         return "field"
-    tells = bool(said & SAYING - {"reason", "title", "code"}) or len(said) == 1
-    tells = tells or "error" in states
+    # A thing may be unavailable, invalid or denied; alone, only a call errs or fails.
+    alone = len(said) == 1 and any(state in _CALL_FAILED for state in states)
+    tells = alone or bool(said & SAYING - {"reason", "title", "code"}) or "error" in states
     if tells and not foreign and any(state in _FAILED_STATES for state in states):
         return "status"
     if _exited(held, said) and len(foreign - _STREAMS) <= 2:
@@ -101,6 +135,15 @@ def field_rule(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Ru
     bare = any(_is_http(held.get(key)) for key in ("status", "code"))
     tells = tells or "title" in said
     return "http" if bare and tells and not foreign else None
+
+
+def is_fine(key: str, value: Any) -> bool:
+    """Whether a member of an envelope says that the call went well."""
+    if key in _NOT_OK_KEYS:
+        return value is True or value == "true" or (key == "ok" and value == 1)
+    if key == "status":
+        return value is True or value == 200 or (isinstance(value, str) and plain(value) in _FINE)
+    return False
 
 
 def _exited(held: Mapping[str, Any], said: set[str]) -> bool:
@@ -119,7 +162,11 @@ def _exited(held: Mapping[str, Any], said: set[str]) -> bool:
 def _is_error(value: Any) -> bool:
     if isinstance(value, str):
         return plain(value) not in UNSAID
-    return value is True or isinstance(value, (Mapping, list)) or _is_number(value)
+    if isinstance(value, Mapping):
+        return bool(SAYING & set(map(plain, value))) or any(
+            isinstance(v, str) for v in value.values()
+        )
+    return value is True or isinstance(value, list) or _is_number(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -129,14 +176,26 @@ def _is_number(value: Any) -> bool:
 def _are_errors(held: Mapping[str, Any]) -> bool:
     """Whether `errors` are those of the call and no checker's findings."""
     errors = held["errors"]
+    if isinstance(errors, Mapping):
+        # What a field was refused for: `{"date": ["is required"]}`.
+        return all(
+            isinstance(one, list) and one and all(isinstance(said, str) for said in one)
+            for one in errors.values()
+        )
     if not isinstance(errors, list) or {"warnings", "valid", "isvalid", "file"} & held.keys():
         return False
-    return not any(isinstance(one, Mapping) and _LINE_KEYS & set(map(plain, one)) for one in errors)
+    entries = [set(map(plain, one)) for one in errors if isinstance(one, Mapping)]
+    # Records of errors that happened elsewhere have counts and dates, and no message.
+    return not any(keys & _LINE_KEYS or not keys & SAYING for keys in entries)
 
 
 def _is_code(value: Any) -> bool:
-    """True for a name in capitals that says what failed: `NOT_FOUND`."""
-    return isinstance(value, str) and words.CODE.fullmatch(value) is not None
+    """True for a name that says what failed: `NOT_FOUND`, `AccessDeniedException`."""
+    return isinstance(value, str) and bool(
+        words.CODE.fullmatch(value)
+        or heads.CLASS_NAME.fullmatch(value)
+        or re.fullmatch(r"[A-Z]\w{1,60}(?:Exception|Error|Fault)|E[A-Z]{3,15}", value)
+    )
 
 
 def _are_complaints(value: Any) -> bool:

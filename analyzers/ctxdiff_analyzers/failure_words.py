@@ -9,38 +9,6 @@ from __future__ import annotations
 
 import re
 
-HEAD = re.compile(
-    r"""
-    (?: [\w$.]{0,80} (?: error | exception | fault ) | [a-z]+ \s (?: error | exception )
-      | [\w./-]{1,40} : \s (?: fatal \s )? error
-      | fatal | failure | failed | panic | abort(?:ed)? | err! | npm \s err! | e
-      | fehler | ausnahme | erreur | échec | error(?:e|es)? | excepción | fallo | errore
-      | erro | falha | fout | fel | fejl | feil | virhe | błąd | chyba | hiba | eroare
-      | ошибка | сбой | помилка | σφάλμα | hata | lỗi | kesalahan | שגיאה | خطأ | त्रुटि
-    )
-    (?: \s? \[ [^\]\n]{1,40} \] | \s? \( [^)\n]{1,60} \) | \s \d{3} | \s [A-Z][A-Z_]?\d{3,5} )?
-    \s? (?: : | ： | \s [-–—] \s | ! (?=\s) )
-    | \[ (?: error | exception | fatal | failed ) \] \s
-    | (?-i: [A-Z][A-Z0-9]{0,20} _ (?: [A-Z0-9]+ _ )? )? (?-i: ERR | ERROR | FAILED | FAILURE
-      | TIMEOUT | DENIED
-      | NOT_FOUND | REFUSED | UNAVAILABLE | EXCEEDED | INVALID | UNAUTHORIZED
-      | FORBIDDEN ) (?-i: _[A-Z0-9_]{1,40} )?
-      (?: \s? [:(\-–—] | $ )
-    | (?: 错误 | 錯誤 | 出错 | 异常 | 失败
-      | エラー | 例外 | 失敗 | 오류 | 에러 | 실패 ) [^\n]{0,12} [:：]
-    | (?: an? \s )? (?: \w+ \s ){0,2} (?: error | exception ) \s
-      (?: executing | calling | running | invoking | occurred | was \s (?: raised | thrown )
-        | while | when | during | fetching | reading | processing | parsing | code \s \W? \d ) \b
-    | (?: es \s ist \s )? ein \s fehler \s | une \s erreur \s
-      | se \s ha \s producido \s un \s error
-    | si \s è \s verificato \s un \s errore | ocorreu \s um \s erro | er \s is \s een \s fout
-    | det \s (?: oppstod | uppstod | opstod ) \s | произошла \s ошибка | wystąpił \s błąd
-    | something \s went \s wrong | uncaught \s | unhandled \s
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""How an error message begins."""
-
 TELLING = re.compile(
     r"""
     \b connection \s (?: was \s | has \s been \s )? (?: reset | refused | aborted | closed | lost
@@ -50,7 +18,8 @@ TELLING = re.compile(
     | \b temporary \s failure | \b getaddrinfo | \b socket \s hang \s up
     | \b timed \s out \b | ^ time-?out [.!]? $ | \b time-?out \s (?: after | while | waiting
       | reached
-      | exceeded | expired | error | of \s \d ) | \b (?: request | gateway | read | operation
+      | exceeded | expired | error | of \s \d+ \s? \w+ \s exceeded )
+      | \b (?: request | gateway | read | operation
       | connect(?:ion)? | execution | tool
       | lock | query | upstream ) \s time-? \s? out | \b deadline \s exceeded
     | \b permission \s denied | \b access \s (?: is \s | was \s )? (?: denied | forbidden )
@@ -69,8 +38,45 @@ TELLING = re.compile(
       | connections )
     | \b rate [ -]? limit (?: ed | \s exceeded | \s reached | \s hit ) | \b throttl (?: ed | ing )
     | \b (?: temporarily | currently ) \s unavailable | \b try \s again \s (?: later | in )
-    | \b (?: is | are | was ) \s (?: not \s available | unavailable | unreachable | overloaded
-      | down )
+    | \b (?: service | server | system | api | backend | host | database | endpoint | tool
+      | function | resource | upstream | gateway | network | cluster | index | cache | queue
+      | storage | provider | platform | web \s? site | app | interface | module | plugin
+      | connector | instance | node | worker | model | portal ) s? \s (?: is | are | was ) \s
+      (?: currently \s | temporarily \s )? (?: not \s available | unavailable | down | disabled
+      | busy | offline )
+    | \b (?: is | are | was ) \s (?: unreachable | overloaded )
+    | ^ (?: \w+ \s )? (?: server | service | system | backend ) \s busy\b
+    | \b (?: early | premature | unexpected ) \s (?: eof | end \s of ) \b
+    | \b (?: stream | transfer | channel | socket | session | pipe ) \s (?: was \s )?
+      (?: unexpectedly \s )? (?: closed | interrupted | aborted )
+    | \b (?: closed | ended | terminated | stopped ) \s unexpectedly
+    | \b (?: not \s available | unavailable | busy | down | offline ) \s (?: right \s now | at \s
+      (?: the | this ) \s (?: moment | time \W* $ ) | temporarily )
+    | \b (?: not \s available | unavailable | busy | down | offline | overloaded ) [,;.] \s
+      (?: please \s )? (?: re-?try | try \s again )
+    | ^ (?: please \s )? (?: re-?try | try \s again ) \b | \b please \s (?: re-?try | try \s
+      again ) \b
+    | \b an? \s (?: \w+ \s )? (?: problem | issue | failure | fault ) \s (?: has \s )? (?: occurred
+      | arose ) (?= \s (?: while | during | when | with ) | [.!]? $ )
+    | \b an? \s (?: unexpected | unknown | internal ) \s (?: problem | issue | failure | error )
+    | \b there \s (?: was | has \s been ) \s an? \s (?: \w+ \s )? (?: problem | issue | error )
+      \s (?: \w+ing | with ) \b
+    | \b (?: ran | run ) \s into \s an? \s (?: \w+ \s )? (?: problem | issue | error )
+    | \b refused \s the \s connection | \b cancell?ing \s (?: statement | query | request )
+    | \b (?: transaction | changes ) \s (?: was \s | were \s )? rolled \s back
+    | \b exceeded \s \w+ \s (?: limit | quota | budget ) | \b already \s (?: locked | in \s use )
+      \s by
+    | \b (?: entity | payload ) \s too \s large | \b operation \s not \s supported
+    | \b (?: reference | column | identifier | name ) \b .{0,40} \b (?: is \s ambiguous | must \s
+      be \s declared )
+    | \b crashed \s unexpectedly | \b is \s not \s allowed \s to \b | \b not \s logged \s in \b
+    | ^ (?: no \s access | (?: login | authentication ) \s required ) [.!]? $
+    | ^ (?: invalid_ (?: grant | token | request | client | scope | argument | parameter | input
+      | api_key ) | access_denied | permission_denied | rate_limit\w*
+      | (?: internal_ )? server_error
+      | internal_error | unauthorized(?: _client )? | deadline_exceeded | resource_exhausted
+      | service_unavailable | request_timeout | too_many_requests | connection_\w+ ) $
+    | \b tool \s .{1,40} \s is \s disabled
     | \b (?: unknown | unsupported | unrecogni[sz]ed ) \s (?: tool | function | command | method
       | option | argument | parameter | operation | host | error | column | table )
     | \b no \s (?: handler | tool | function ) \s (?: is \s )? (?: registered | named | called
@@ -177,8 +183,11 @@ TELLING = re.compile(
 
 OPENING = re.compile(
     r"""
-    (?: failed (?= \s (?: to | with | due | because | after ) \b | : | [.!]? $ )
-      | failure (?= \s? : | [.!]? $ | \s (?: to | in | while ) \b ) | unable \s to
+    (?: failed (?= \s (?: with | due | because | after ) \b | [.!]? $ )
+      | failure (?= [.!]? $ | \s while \b ) | (?: failed | failure | unable ) \s to \s
+      (?! thrive | pay | appear | attend | work\b | comply | stop | yield | walk | sleep | eat
+      | tolerate | sit\b | stand\b | speak | swallow | show | disclose | act\b | maintain
+      | breathe | speak | bend | lift | qualify | travel | cope | conceive | give | meet\b )
       | could \s? n[o']t | couldn't
       | can(?:not|'t|\snot) \s (?: be \s )? (?: open | read | write | connect | find | found
       | access
@@ -191,7 +200,10 @@ OPENING = re.compile(
       | missing \s (?: required | param | arg | field | key | api | auth | cred )
       | (?: unknown | no \s such | unsupported | unexpected | undefined ) \s \w
       | (?: access | permission | request ) \s (?: was \s )? (?: denied | rejected | refused )
-      | timed \s out | aborted | cancell?ed \s by | killed | crashed | interrupted
+      | timed \s out | cancell?ed \s by \s (?: the \s )? (?: user | server | client | system
+      | signal | time-? \s? out ) | (?: aborted | killed | crashed | interrupted )
+      (?= \W* $ | [:(] | \s (?: \( | by \s (?: the \s )? (?: signal | user | time | oom | system )
+      | due \s to | after \s \d ) )
       | (?: errore | erreur | error | erro | fehler | fel | feil ) \s (?: di | de | del | beim
       | bei | ao | vid | ved ) \b
       | falha \s (?: ao | de | na ) | konnte \s .{0,80} nicht | impossible \s (?: de | d' )
@@ -219,7 +231,7 @@ NOTHING_FOUND = re.compile(
     ^ \W* (?: no | 0 | zero | nothing | none | keine? | aucun | sin | ningún | nessun | nenhum
       | ingen
       | inga | geen | brak | нет | ничего ) \b (?! \s (?: such | route | space | handler
-      | tool \s | se \s | verbindung | berechtigung | rechte
+      | tool \s | se \s | verbindung | berechtigung | rechte | zugriff | zugang
       | tilgang | forbindelse | åtkomst | adgang | połączenia | dostępu | uprawnień
       | permission | access | response | connection | authori ) )
     | \b (?: no | 0 | zero ) \s (?: \w+ \s ){0,3} (?: results? | matches | entries | records
@@ -233,10 +245,12 @@ NOTHING_FOUND = re.compile(
 
 ABOUT_FAILURES = re.compile(
     r"""
-    \b (?: customers? | users? | clients? | guests? | patients? | reporters? | tickets?
+    \b (?: customers? | users | user \s (?: said | says | report\w* | ask\w* | complain\w* | sees
+      | saw | wants | wrote ) | clients? | guests? | patients? | reporters? | tickets?
       | reports? | said
       | says | reported | complain\w* | asked | asks | fix(?:ed|es)? | resolved? | solved | closes
-      | guide | how \s to | troubleshoot\w* | handl(?:e|es|ing) | if | when(?:ever)? | should
+      | guide | how \s to | examples? | sample | typical(?:ly)? | beispiel | exemple | ejemplo
+      | esempio | troubleshoot\w* | handl(?:e|es|ing) | if | when(?:ever)? | should
       | must
       | will | may | might | would | policy | note | notes | chapter | section | added | changed
       | kapitel | bedeutet | wenn | falls | kunden? | gemeldet | behoben | hinweis | sobald
@@ -302,11 +316,6 @@ EXIT_LINE = re.compile(
     re.IGNORECASE,
 )
 """A line that tells the exit status of a command."""
-TAG = re.compile(
-    r"<(?:\w{0,40}[:_-])?(?:error|exception|fault|tool_use_error)\b[^>]{0,80}>", re.IGNORECASE
-)
-ERROR_PAGE = re.compile(r"<title>\s{0,20}[45]\d\d\b", re.IGNORECASE)
-"""Markup that is an error and nothing else."""
 CODE = re.compile(
     r"(?:[A-Z0-9]{1,30}_){0,4}(?:ERR|ERROR|FAILED|FAILURE|TIMEOUT|DENIED|NOT_FOUND|REFUSED"
     r"|UNAVAILABLE|EXCEEDED|INVALID|UNAUTHORIZED|FORBIDDEN|CONFLICT|LOCKED)(?:_[A-Z0-9]{1,30}){0,3}"

@@ -13,15 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ctxdiff_analyzers import failure_heads as heads
+from ctxdiff_analyzers import failure_tongues as tongues
 from ctxdiff_analyzers import failure_words as words
 from ctxdiff_analyzers.failure_fields import (
     EDGE,
     ENVELOPE,
+    FINE_KEYS,
     PAYLOAD,
     SAYING,
     UNSAID,
     Rule,
     field_rule,
+    is_fine,
     plain,
 )
 
@@ -39,6 +43,12 @@ _PROGRAM = re.compile(r"^[\w./-]{1,40}: (?:\(\d+\) )?")
 _SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=\S{2})|[。！？]")  # noqa: RUF001
 _QUOTED = re.compile(r"»[^«]*«|«[^»]*»|„[^“”]*[“”]|“[^”]*”|'[^']*'|\"[^\"]*\"|`[^`]*`|\S*[/\\]\S*")
 """Names and paths, whose words say nothing of how it went."""
+MOST_TAIL = 300
+"""Code points of a last line that is an error message."""
+_HEADING = re.compile(r"^#{1,6} |^<h\d", re.MULTILINE)
+_SIGNS = re.compile(r"^[^\w\[<]{1,4}(?<!#)(?<!/)(?<!-)(?<!\*)\s")
+_NUMBERED = re.compile(r"[a-z][\w.-]{1,20}: \(\d{1,4}\) ")
+_TO_COLON = re.compile(r"^[^\n:：\]]{1,80}[:：\]]\s*(?:\(\d+\)\s*)?")  # noqa: RUF001
 _LEADING = re.compile(r"^[^\w<({\[*$/¿¡]+")
 
 
@@ -93,11 +103,20 @@ def _of_object(value: Mapping[str, Any], echoed: frozenset[str], depth: int) -> 
     found = field_rule(held, said, foreign)
     if found is not None:
         return Failure(found, _told(held, value))
-    if len(said) == 1:
-        (key,) = said
+    told = said - FINE_KEYS if _went_well(held) else said
+    if not foreign and "message" in told and not _went_well(held):
+        inner = _of_value(held["message"], echoed, depth + 1)
+        if inner is not None:
+            return inner
+    if len(told) == 1:
+        (key,) = told
         if key in PAYLOAD or key in SAYING or key in ("response", "text", "value"):
             return _of_value(held[key], echoed, depth + 1)
     return None
+
+
+def _went_well(held: Mapping[str, Any]) -> bool:
+    return any(is_fine(key, inner) for key, inner in held.items())
 
 
 def _is_there(value: Any) -> bool:
@@ -158,12 +177,15 @@ def _rule_of(bare: str) -> Rule | None:
     lines = bare[:EDGE].splitlines()
     # What has been read to the end of a first part is not known to be whole.
     whole = len(bare) <= EDGE
+    if heads.PROGRAM_CODE.match(bare):
+        return "head"
     if _is_listing(lines):
         return None
-    tag = words.TAG.match(bare)
-    title = words.ERROR_PAGE.search(bare[:EDGE])
+    tag = heads.TAG.match(bare)
+    title = heads.ERROR_PAGE.search(bare[:EDGE])
     plain = _LEADING.sub("", bare[: EDGE + 50])[:EDGE]
-    if tag or title or words.HEAD.match(plain):
+    is_page = title is not None and bare.startswith("<")
+    if tag or is_page or _is_head(plain):
         return "head"
     last = bare[-EDGE:].splitlines()[-1]
     if _has_traceback(bare, lines, last):
@@ -172,8 +194,38 @@ def _rule_of(bare: str) -> Rule | None:
         return "exit"
     if words.SHELL_LINE.search(lines[0][:300]) or words.SHELL_LINE.search(last[:300]):
         return "shell"
+    if _is_broken_off_by(bare, last):
+        return "tail"
     short = whole and len(bare) <= SHORT_CHARS and len(lines) <= SHORT_LINES
-    return "phrase" if short and _is_message(plain) else None
+    # A heading, and a page of markup, are of a document.
+    is_document = bare.startswith(("# ", "<"))
+    return "phrase" if short and not is_document and _is_message(plain) else None
+
+
+def _is_head(plain: str) -> bool:
+    """Whether a text begins as an error message does."""
+    line = plain.split("\n", 1)[0]
+    if heads.NO_ERROR.match(line):
+        return False
+    if heads.HEAD.match(plain) or heads.CLASS_NAME.match(line) or heads.PROGRAM_CODE.match(line):
+        return True
+    weak = heads.WEAK_HEAD.match(line)
+    return weak is not None and _is_message(line[weak.end() :])
+
+
+def _is_broken_off_by(bare: str, last: str) -> bool:
+    """True for content whose last line is an error that stopped the rest of it."""
+    before = bare[-EDGE:].rstrip()[: -len(last)].rstrip()
+    if not before or len(last) > MOST_TAIL or last[:1].isspace() or before.endswith((":", "：")):  # noqa: RUF001
+        return False
+    # A page that speaks about errors may end with one.
+    if _HEADING.search(before) or "```" in before or words.ABOUT_FAILURES.search(before[-EDGE:]):
+        return False
+    plain = _SIGNS.sub("", last)
+    named = heads.CLASS_NAME.match(plain) or heads.PROGRAM_CODE.match(plain)
+    if _NUMBERED.match(plain):
+        return _is_message(_NUMBERED.sub("", plain))
+    return _is_head(plain) and (named is not None or _is_message(_TO_COLON.sub("", plain)))
 
 
 def _is_listing(lines: Sequence[str]) -> bool:
@@ -212,13 +264,19 @@ def _is_message(plain: str) -> bool:
     if words.OPENING.match(flat) or words.OPENING.match(_PROGRAM.sub("", flat)):
         return True
     # The message comes to its point early and at once; a longer way is a text about something.
-    found = words.TELLING.search(_SENTENCE_END.split(flat, maxsplit=1)[0])
+    first = _SENTENCE_END.split(flat, maxsplit=1)[0]
+    found = words.TELLING.search(first)
     if found is not None and len(flat[: found.start()].split()) <= 8:
+        return True
+    # In other tongues the words are everyday ones: a date makes a record of them.
+    if not tongues.DATED.search(flat) and (
+        tongues.BEFALLEN.search(first) or tongues.PHRASE.search(flat)
+    ):
         return True
     return size <= 10 and bool(words.NOT_FOUND.search(flat))
 
 
 def _message(bare: str, rule: Rule) -> str:
-    if rule in ("traceback", "exit", "shell") and len(bare) > SHORT_CHARS:
+    if rule in ("traceback", "exit", "shell", "tail") and len(bare) > SHORT_CHARS:
         return bare[-SHORT_CHARS:].strip()
     return bare[:SHORT_CHARS]

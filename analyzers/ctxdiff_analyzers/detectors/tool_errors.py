@@ -20,6 +20,7 @@ WHY: dict[Rule, str] = {
     "traceback": "the result is a traceback, or ends in one",
     "shell": "the result has a shell's own complaint",
     "phrase": "the whole result is a short error message",
+    "tail": "the last line of the result is an error that stopped the rest of it",
 }
 FLAGGED = "the result is marked as a failure"
 

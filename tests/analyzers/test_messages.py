@@ -1,0 +1,80 @@
+"""Failures by their structure: what the words are about decides, and where they stand."""
+
+from __future__ import annotations
+
+import pytest
+from ctxdiff_analyzers.cut_marks import cut_mark
+from ctxdiff_analyzers.failures import failure
+
+from tests.analyzers import messages
+
+ROWS = "\n".join(f"row {n}: lamp {n}, {n * 3} pieces" for n in range(40))
+
+
+@pytest.mark.parametrize("text", messages.FAILED)
+def test_a_message_of_failure_is_known_in_every_form_and_tongue(text: str) -> None:
+    found = failure(text)
+    assert found is not None
+    assert found.said
+
+
+@pytest.mark.parametrize("text", messages.FINE)
+def test_a_text_with_the_same_words_about_something_else_is_no_failure(text: str) -> None:
+    assert failure(text) is None
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Error: the connection was lost at row 41",
+        "ReadTimeout: timed out",
+        "[error] stream closed",
+        "Fehler: Verbindung abgebrochen",
+        "⚠ Error: quota exceeded",
+        "curl: (56) connection reset by peer",
+        "ORA-03113: end-of-file on communication channel",
+    ],
+)
+def test_an_error_in_the_last_line_ends_a_good_result(last: str) -> None:
+    found = failure(f"{ROWS}\n\n{last}")
+    assert found is not None
+    assert (found.rule, found.said[-len(last) :]) == ("tail", last)
+    assert failure(f"{last[:0]}{ROWS}\n{last}\n{ROWS}") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# Runbook\n{ROWS}\nError: connection refused",
+        f"{ROWS}\nThe log then has this line:\nError: connection refused",
+        f"{ROWS}\n    Error: connection refused",
+        f"{ROWS}\n```\nx\n```\nError: connection refused",
+        f"{ROWS}\n# Error: connection refused",
+        f"{ROWS}\nError: 3",
+        f"{ROWS}\nErrors: none",
+        f"{ROWS}\nError: a word from the Latin for going astray",
+        f"{ROWS}\nA guide for new colleagues follows.\nError: connection refused",
+    ],
+)
+def test_a_last_line_that_quotes_an_error_is_content(text: str) -> None:
+    assert failure(text) is None
+
+
+def test_an_envelope_that_went_well_says_more_than_its_fields() -> None:
+    record = '{"success": true, "errors": [{"message": "old"}], "error": "old"}'
+    assert failure(record) is None
+    assert failure(record.replace("true", "false")) is not None
+    inner = '{"success": true, "data": {"error": "no free desk"}}'
+    found = failure(inner)
+    assert found is not None
+    assert (found.rule, found.said) == ("field", "no free desk")
+
+
+@pytest.mark.parametrize("text", messages.MARKED)
+def test_a_mark_that_names_what_is_missing_or_nothing_is_one(text: str) -> None:
+    assert cut_mark(text) is not None
+
+
+@pytest.mark.parametrize("text", messages.UNMARKED)
+def test_a_bracket_of_prose_is_no_mark(text: str) -> None:
+    assert cut_mark(text) is None
