@@ -12,7 +12,7 @@ from ctxdiff_capture.model import CallError, Decision, Exchange, Json, Said, Tag
 from ctxdiff_capture.secrets.spelled import bytes_without, without
 from ctxdiff_capture.wire.encoding import decoded_body, joined_pieces
 from ctxdiff_capture.wire.endpoints import Family, provider_of
-from ctxdiff_capture.wire.flight import Flight
+from ctxdiff_capture.wire.flight import MOST_ANSWER_BYTES, Flight
 from ctxdiff_capture.wire.secrets import credentials_of, text_of, unmistakable
 
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
@@ -43,7 +43,9 @@ def exchange_of(flight: Flight, *, is_for_disk: bool = True) -> Exchange:
         metadata["request"] = "streamed, not kept"
     if undecoded:
         metadata["content_encoding"] = undecoded
-    if _is_abandoned(flight, body):
+    if flight.is_cut:
+        metadata["answer"] = f"only its first {MOST_ANSWER_BYTES // 2**20} MB were kept"
+    elif _is_abandoned(flight, body):
         metadata["stream"] = "abandoned"
     # A failing answer may quote any of them; elsewhere a short one may be a word of the text.
     sure = unmistakable(secrets)

@@ -11,6 +11,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ctxdiff_capture.model import Attempt, Said, Tag
 from ctxdiff_capture.wire.endpoints import Family
 
+MOST_ANSWER_BYTES = 64 * 2**20
+"""How much of a streamed answer is kept: some never end."""
+
 Ending: TypeAlias = Literal["whole", "closed", "failed", "exit"]
 """How a flight ended: to the last byte; let go before it; by an error; with the program."""
 
@@ -64,6 +67,9 @@ class Flight:
     response_headers: Any = None
     chunks: list[bytes] = field(default_factory=list)
     """The body as it came; its content-encoding is undone already when `is_decoded`."""
+    kept_bytes: int = 0
+    is_cut: bool = False
+    """Whether the answer went on after `MOST_ANSWER_BYTES`."""
     is_decoded: bool = False
     is_chunked: bool = False
     """Whether the body is in pieces still, with their sizes in between, as HTTP/1.1 sends them."""
@@ -72,6 +78,14 @@ class Flight:
     """When the last byte, or the error, came."""
     ending: Ending = "whole"
     error: BaseException | None = None
+
+    def keep(self, chunk: bytes) -> None:
+        """Keep a chunk of a stream, within bounds."""
+        if self.kept_bytes < MOST_ANSWER_BYTES:
+            self.kept_bytes += len(chunk)
+            self.chunks.append(chunk)
+        else:
+            self.is_cut = True
 
     @property
     def size_bytes(self) -> int:

@@ -186,7 +186,7 @@ def _tee_class(kind: Any) -> Any:
                 now = sink.clock.monotonic_ns()
                 flight.first_byte_ns = flight.first_byte_ns or now
                 flight.last_byte_ns = now
-                flight.chunks.append(data)
+                flight.keep(data)
         return kind.feed_data(self, data, *size)
 
     def feed_eof(self: Any) -> None:

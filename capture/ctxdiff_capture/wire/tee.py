@@ -60,7 +60,7 @@ class _Kept:
             if flight.first_byte_ns is None:
                 flight.first_byte_ns = now
             flight.last_byte_ns = now
-            flight.chunks.append(chunk)
+            flight.keep(chunk)
 
     def _end(self, ending: Ending, error: BaseException | None = None) -> None:
         with host_never_sees("note the end of a stream"):
@@ -224,6 +224,7 @@ class FileTee(_Kept):
     ) -> None:
         super().__init__(stream, flight, sink)
         self._left = length
+        self._tail = (b"", b"")
         self._told = told
 
     def read(self, *args: Any) -> bytes:
@@ -269,12 +270,12 @@ class FileTee(_Kept):
         with host_never_sees("keep a part of a stream"):
             if chunk:
                 self._keep(chunk)
+                self._tail = (self._tail[1], chunk)
             if self._left is not None:
                 self._left -= len(chunk)
-            chunks = self._flight.chunks
             if self._flight.is_chunked:
                 # The piece of no bytes: its size, and an empty line.
-                is_last = chunks[-1:] == [b"\r\n"] and chunks[-2:-1] == [b"0\r\n"]
+                is_last = self._tail == (b"0\r\n", b"\r\n")
             else:
                 is_last = self._left is not None and self._left <= 0
             is_cut = not is_last and (self._flight.is_chunked or self._left is not None)

@@ -1,12 +1,18 @@
-"""`requests`: however a program reads the raw answer, it is what it is without us."""
+"""Raw answers: however a program reads them, they are what they are without us; and bounded."""
 
 from __future__ import annotations
 
+import asyncio
 import io
+import json
+import threading
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
+import httpx2
 import pytest
+from ctxdiff_capture.wire import flight
 
 requests = pytest.importorskip("requests")
 urllib3 = pytest.importorskip("urllib3", minversion="2")
@@ -95,3 +101,58 @@ def test_an_answer_that_an_adapter_made_up_is_read_as_without_us(recording: Any)
     recording.tracer.record_process()
     assert read() == expected
     assert len(recording.calls()) == 1
+
+
+def by_requests(url: str, gate: threading.Event) -> bytes:
+    with ask(url) as response:
+        chunks = response.raw.stream(4096)
+        whole: bytes = next(chunks)
+        gate.set()
+        return whole + b"".join(chunks)
+
+
+def by_httpx(url: str, gate: threading.Event) -> bytes:
+    with httpx2.Client() as client, client.stream("POST", url + PATH, json=STREAM) as response:
+        chunks = response.iter_bytes()
+        whole = next(chunks)
+        gate.set()
+        return whole + b"".join(chunks)
+
+
+def by_urllib(url: str, gate: threading.Event) -> bytes:
+    request = urllib.request.Request(url + PATH, json.dumps(STREAM).encode())
+    with urllib.request.urlopen(request) as response:
+        whole: bytes = response.readline()
+        gate.set()
+        return whole + b"".join(response)
+
+
+def by_aiohttp(url: str, gate: threading.Event) -> bytes:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def read() -> bytes:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url + PATH, json=STREAM) as response,
+        ):
+            whole: bytes = await response.content.readany()
+            gate.set()
+            return whole + await response.content.read()
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("way", [by_requests, by_httpx, by_urllib, by_aiohttp])
+def test_of_an_answer_without_end_a_bounded_part_is_kept(
+    provider: Any, recording: Any, reply: Any, monkeypatch: pytest.MonkeyPatch, way: Any
+) -> None:
+    monkeypatch.setattr(flight, "MOST_ANSWER_BYTES", 1)
+    events = provider.reply_to(PATH, b'{"stream": true}').events
+    gate = threading.Event()
+    provider.replies.append(reply(events=events, gate=gate))
+    recording.tracer.record_process()
+
+    assert way(provider.url, gate) == b"".join(events)
+    (call,) = recording.calls()
+    assert (call.head.error, call.head.finish_reason) == (None, None)
+    assert call.detail.metadata == {"answer": "only its first 64 MB were kept"}
