@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from ctxdiff_analyzers.content import part_type, spoken
+from ctxdiff_analyzers.exchanges import call_at
 from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 from ctxdiff_analyzers.matching import Matching, is_marker, matching
 from ctxdiff_analyzers.roles import is_conversation, is_prompt
@@ -162,7 +163,11 @@ def _places(timeline: Timeline, old: Turn, new: Turn, found: Matching) -> Iterat
         fresh = [j for j in _said(timeline, new) if j in come and left < j < right]
         is_whole_end = False
         if after is None:
+            answered = _answered_with(timeline, old, new, fresh)
             fresh, is_whole_end = _without_tail(timeline, old, new, fresh)
+            if answered and len(answered) != len(fresh) <= MOST_STANDING_IN:
+                texts = {j: _text(timeline, new.inputs[j]) for j in answered}
+                yield _Place(gone, texts, is_anchored=False, is_end=True)
         if fresh and len(fresh) <= MOST_STANDING_IN:
             anchored = bool(anchors) and not is_whole_end
             texts = {j: _text(timeline, new.inputs[j]) for j in fresh}
@@ -199,9 +204,28 @@ def _without_tail(
         return fresh, True
     at = len(fresh) - 1
     roles = [timeline.blocks[new.inputs[j]].role for j in fresh]
-    while at > 1 and roles[at - 1] == "assistant" and roles[at] != "assistant":
+    while at > 1 and roles[at] != "assistant" and _is_call(timeline, new.inputs[fresh[at - 1]]):
         at -= 1
     return fresh[:at], False
+
+
+def _is_call(timeline: Timeline, block: int) -> bool:
+    return call_at(timeline, block) is not None
+
+
+def _answered_with(timeline: Timeline, old: Turn, new: Turn, fresh: list[int]) -> list[int]:
+    """New messages without the last one, where a text in the model's name ends them.
+
+    None where that text may be the model's last answer.
+    """
+    if not 2 <= len(fresh) - 1 <= MOST_STANDING_IN or not old.outputs:
+        return []
+    said = timeline.blocks[new.inputs[fresh[-2]]]
+    if said.role != "assistant" or timeline.blocks[new.inputs[fresh[-1]]].role == "assistant":
+        return []
+    words = _words([_text(timeline, new.inputs[fresh[-2]])])
+    answer = _words(_text(timeline, block) for block in old.outputs)
+    return [] if len(words & answer) >= ALONE * len(answer) else fresh[:-1]
 
 
 def _weighed(

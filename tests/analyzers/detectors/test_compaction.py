@@ -102,6 +102,29 @@ def test_a_summary_of_everything_but_the_new_question_is_found(
     assert told(found) == [("context_compacted", "history_compacted")]
 
 
+@pytest.mark.parametrize("surface", wire.SURFACES)
+@pytest.mark.parametrize("lead", ["(continued)", "What happened before?", "..."])
+def test_a_summary_that_the_model_seems_to_have_said_is_found(
+    surface: str, lead: str, tmp_path: Path
+) -> None:
+    summary = Say(f"Here is what has happened: {PLAIN} The workshop is free on Saturday from noon.")
+    found = wire.findings(surface, ending_with(User(lead), summary, TALK[-1]), tmp_path)
+    assert told(found) == [("context_compacted", "history_compacted")]
+    assert found[0].code == "context_compacted"
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+def test_a_new_conversation_with_a_call_of_its_own_is_no_compaction(
+    surface: str, tmp_path: Path
+) -> None:
+    said = (
+        User("Is the ladder in?"),
+        Ask("c9", "lookup", (("q", "ladder"),)),
+        Got("c9", "ladder LA-2: in, deposit 40 euro, asked for by Brandt"),
+    )
+    assert told(wire.findings(surface, ending_with(*said), tmp_path)) == []
+
+
 def test_what_no_summary_carries_is_named_after_the_compaction(tmp_path: Path) -> None:
     rule = User("House rule: minors never operate the bandsaw.")
     calls = [*wire.grown((rule, Say("Understood."), *TALK[:12]))]
