@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ctxdiff_analyzers.cache.breaks import certainty_of
 from ctxdiff_analyzers.cache.ledger import overlaps
 from ctxdiff_analyzers.cache.markers import Marks
@@ -22,6 +24,9 @@ def expired(case: Situation) -> Suspect | None:
     if before is None or not case.is_intact or case.could == 0 or not case.read_little:
         return None
     old, new = case.marks_before, case.marks
+    if case.rules.explicit and not case.could and (old is None or not old.points):
+        # Nothing asked for an entry and none is reported: there was none to expire.
+        return None
     last = None if old is None else old.last
     ttl = before.turn.call.params.get(LIFE_KEYS[0]) if last is None else last.ttl
     life = case.rules.life_s(ttl if isinstance(ttl, str) else None)
@@ -83,6 +88,7 @@ def too_short(case: Situation) -> Suspect | None:
         RULES["minimum"] if sure else RULES["minimum_unsure"],
         counts=(("minimum", minimum.tokens), ("prefix_tokens", size)),
         source=cited(minimum.fact),
+        since=None if case.rules.explicit else _known_since(case),
     )
 
 
@@ -144,6 +150,21 @@ def _never_long(case: Situation) -> bool:
         return max((turn.usage.prompt_tokens or 0 for turn in mine.turns), default=0)
 
     return mine.remembered("longest prompt", longest) < case.minimum.low
+
+
+def _known_since(case: Situation) -> int | None:
+    """The agent's second answered turn, where that is an earlier one.
+
+    Its prompt was the first that a cache could have served.
+    """
+    mine = case.whole.of_agent(case.turn.agent)
+
+    def second() -> int | None:
+        billed = (t.seq for t in mine.turns if t.call.error is None and t.usage.prompt_tokens)
+        return next(islice(billed, 1, None), None)
+
+    found = mine.remembered("second answered turn", second)
+    return found if found is not None and found < case.turn.seq else None
 
 
 def _ever_read(case: Situation) -> bool:

@@ -15,9 +15,12 @@ GRAVE = frozenset(("breakpoint_limit_exceeded",))
 
 
 def cache(scene: Scene) -> Iterator[Finding]:
-    """The cache was broken, has expired, or is not used, as `cache.verdict` has it."""
+    """The cache was broken, has expired, or is not used, as `cache.verdict` has it.
+
+    That a provider caches no prompts so short by itself is said once per agent.
+    """
     found = cache_verdict(scene.whole, scene.turn)
-    if found.code is None:
+    if found.code is None or (found.cause == "below_min_cacheable" and found.since is not None):
         return
     method: Literal["exact", "estimate"] = "exact" if found.lost_is_billed else "estimate"
     yield scene.finding(

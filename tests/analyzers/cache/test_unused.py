@@ -60,6 +60,29 @@ def test_a_pause_longer_than_the_entry_lives(tmp_path: Path, surface: str, gap_s
 
 
 @marked
+@pytest.mark.parametrize("gap_s", [400, 90_000])
+def test_where_nothing_asked_for_a_cache_nothing_expires(
+    tmp_path: Path, surface: str, gap_s: int
+) -> None:
+    asks = grown(Ask(system=SHORT, marks=()), [("The ferns.", "And then?"), ("Go.", "On?")])
+    for reports in (0, None):
+        folder = tmp_path / str(reports)
+        folder.mkdir()
+        sent = [Sent(a, gap_s * n, read=reports, written=reports) for n, a in enumerate(asks)]
+        found = verdicts(folder, surface, *sent)
+        assert "cache_expired" not in [one.code for one in found]
+
+
+@marked
+def test_an_entry_that_was_asked_for_expires_though_nothing_is_reported(
+    tmp_path: Path, surface: str
+) -> None:
+    asks = grown(Ask(), [("The ferns.", "And then?")])
+    found = last_verdict(tmp_path, surface, Sent(asks[0]), Sent(asks[1], 2_000))
+    assert (found.cause, found.certainty) == ("ttl_expired", "inferred")
+
+
+@marked
 def test_an_hour_outlives_a_pause_that_five_minutes_do_not(tmp_path: Path, surface: str) -> None:
     first, second = two(2_000)
     hour = [replace(one, ask=replace(one.ask, ttl="1h")) for one in (first, second)]
