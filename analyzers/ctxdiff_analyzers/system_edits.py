@@ -15,6 +15,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _ANY_WORD = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^<>]{0,80}>")
 _FIELD = re.compile(r"^[^\n:]{1,40}: ", re.MULTILINE)
+_COLONS = (":", "\uff1a")
 _FRAME = 4_000
 """Code points around a passage that are looked at."""
 
@@ -31,7 +32,7 @@ def system_cause(timeline: Timeline, old: Turn, i: int, new: Turn, j: int) -> st
     head, tail = ends(*texts)
     passages = tuple(text[head : len(text) - tail] for text in texts)
     before, behind = texts[1][:head][-_FRAME:], texts[1][len(texts[1]) - tail :][:_FRAME]
-    words = [set(map(str.lower, _WORD.findall(text[: 4 * _FRAME]))) for text in passages]
+    words = [_words(text) for text in passages]
     if len(words[0] ^ words[1]) >= 2:
         known = set(map(str.lower, _WORD.findall(f"{before} {behind}")))
         asked = _question(timeline, new), _question(timeline, old)
@@ -45,15 +46,46 @@ def system_cause(timeline: Timeline, old: Turn, i: int, new: Turn, j: int) -> st
     return None if kept >= KEPT_SHARE else "system_replaced"
 
 
+def exchanged_cause(timeline: Timeline, old: Turn, i: int, new: Turn, j: int) -> str:
+    """Why a system text stands beside the others where an unlike one stood before.
+
+    `retrieval_in_prefix` where both are prose in one tag, or under one heading that a colon ends
+    or the newest question fits to.
+    """
+    texts = _text(timeline, old, i).strip(), _text(timeline, new, j).strip()
+    (was, _, before), (heading, _, now) = (text.partition("\n") for text in texts)
+    if was != heading or not (_is_prose(before) and _is_prose(now)):
+        return "system_replaced"
+    names_it = heading.endswith(_COLONS) or _TAG.fullmatch(heading) is not None
+    fits = heading.startswith("#") and _fits(timeline, new, before, now)
+    return "retrieval_in_prefix" if names_it or fits else "system_replaced"
+
+
+def _fits(timeline: Timeline, turn: Turn, before: str, now: str) -> bool:
+    """Whether what is new speaks of what was asked."""
+    return not (_words(now) - _words(before)).isdisjoint(_question(timeline, turn))
+
+
+def _words(text: str) -> set[str]:
+    return set(map(str.lower, _WORD.findall(text[: 4 * _FRAME])))
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text is too long for a field's value; some scripts have no spaces."""
+    start = text[:_FRAME]
+    words = len(_ANY_WORD.findall(start))
+    return words >= PASSAGE_WORDS or sum(1 for c in start if c >= "\u2e80") >= 4 * PASSAGE_WORDS
+
+
 def _is_passage(before: str, behind: str, passages: tuple[str, ...]) -> bool:
     """Whether prose was exchanged for prose in its own place: in a tag, or under a heading."""
-    if any(len(_ANY_WORD.findall(text[:_FRAME])) < PASSAGE_WORDS for text in passages):
+    if not all(map(_is_prose, passages)):
         return False
     if _is_enclosed(before, behind):
         return True
     lines = [line.strip() for line in before.split("\n")]
     last = next((line for line in reversed(lines[:-1]) if line), "")
-    return not re.search(r"[^\W\d_]{4,}", lines[-1]) and last.endswith(":")
+    return not re.search(r"[^\W\d_]{4,}", lines[-1]) and last.endswith(_COLONS)
 
 
 def _is_enclosed(before: str, behind: str) -> bool:

@@ -15,7 +15,7 @@ from ctxdiff_analyzers.cache.places import (
 from ctxdiff_analyzers.edits import FORM_ONLY
 from ctxdiff_analyzers.paths import dotted
 from ctxdiff_analyzers.schemas import names_in
-from ctxdiff_analyzers.system_edits import system_cause
+from ctxdiff_analyzers.system_edits import exchanged_cause, system_cause
 from ctxdiff_analyzers.timeline import Timeline
 
 
@@ -96,7 +96,7 @@ def _system(pair: Pair) -> Difference:
         return pair.told("system", "duplicate_system_prompt", None, j)
     if is_new and j in pair.found.new:
         replaced = is_old and i in pair.found.gone
-        cause = "system_replaced" if replaced else "section_appended"
+        cause = _exchanged(pair, i, j) if replaced else "section_appended"
         return pair.told("system", cause, i if replaced else None, j, is_edit=replaced)
     came = {b: a for a, b in (*pair.found.same, *pair.found.edited)}
     if is_new and j in came and is_old and i not in pair.found.gone:
@@ -107,6 +107,13 @@ def _system(pair: Pair) -> Difference:
             else pair.told("system", "block_moved", i, None)
         )
     return pair.told("system", "system_replaced", i if is_old else None, None if is_old else j)
+
+
+def _exchanged(pair: Pair, i: int, j: int) -> str:
+    """Why a system text was exchanged for an unlike one."""
+    if len(pair.indices(pair.new, "system")) == 1:
+        return "system_replaced"
+    return exchanged_cause(pair.timeline, pair.old.turn, i, pair.new.turn, j)
 
 
 def _edited_system(pair: Pair, i: int, j: int) -> Difference:

@@ -13,7 +13,7 @@ from ctxdiff_analyzers.findings import Evidence, Finding, Severity
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.paths import dotted, path_of
 from ctxdiff_analyzers.schemas import declared_in
-from ctxdiff_analyzers.system_edits import system_cause
+from ctxdiff_analyzers.system_edits import exchanged_cause, system_cause
 from ctxdiff_analyzers.timeline import Turn
 
 PASSING = FORM_ONLY | {"volatile_value", "session_id_in_prefix", "retrieval_in_prefix"}
@@ -41,12 +41,13 @@ def system(scene: Scene) -> Iterator[Finding]:
         return
     blocks = [scene.old_block(i) for i in gone] + [scene.new_block(j) for j in new]
     places = [scene.turn.positions[j] for j in new]
+    cause = _exchanged(scene, gone, new) if gone else "section_appended"
     yield scene.about(
         "system_changed",
-        "medium",
+        "low" if cause in PASSING else "medium",
         blocks,
         places,
-        cause="system_replaced" if gone else "section_appended",
+        cause=cause,
         counts=(("gone", len(gone)), ("new", len(new))),
         path=(
             path_of(scene.mine, scene.turn, new[0])
@@ -122,6 +123,15 @@ def tool_order(scene: Scene) -> Iterator[Finding]:
         tokens_method=method,
         next=scene.to_diff(),
     )
+
+
+def _exchanged(scene: Scene, gone: list[int], new: list[int]) -> str:
+    """Why system texts were exchanged for unlike ones."""
+    assert scene.previous is not None
+    stays = any(is_prompt(scene.new_block(j)) for _, j in scene.matching.same)
+    if not stays or len(gone) != 1 or len(new) != 1:
+        return "system_replaced"
+    return exchanged_cause(scene.mine, scene.previous, gone[0], scene.turn, new[0])
 
 
 def _edited(scene: Scene, i: int, j: int) -> Finding:

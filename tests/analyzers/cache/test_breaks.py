@@ -104,6 +104,57 @@ def test_one_of_several_system_texts(tmp_path: Path, surface: str) -> None:
     )
 
 
+PASSAGES = (
+    "[7] Orchids drink rain water, which is kept in the barrel by the fern house.",
+    "[12] Cacti rest from October on and are left dry until the days get longer.",
+)
+FRAMES = {
+    "heading": ("Relevant passages:\n{}", "retrieval_in_prefix"),
+    "tag": ("<sources>\n{}\n</sources>", "retrieval_in_prefix"),
+    "heading of Markdown": ("## From the garden book\n{}", "retrieval_in_prefix"),
+    "another script": ("\u53c2\u8003\uff1a\n{}", "retrieval_in_prefix"),
+    "no frame": ("{}", "system_replaced"),
+}
+
+
+@pytest.mark.parametrize("surface", [one for one in SURFACES if one != "openai.responses"])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_retrieved_text_in_a_system_text_of_its_own(
+    tmp_path: Path, surface: str, frame: str
+) -> None:
+    text, cause = FRAMES[frame]
+    old = Ask(system=(RULES, text.format(PASSAGES[0])), said=(("user", "How do orchids drink?"),))
+    new = old.then(
+        ("assistant", "Rain water."),
+        ("user", "And what of cacti?"),
+        system=(RULES, text.format(PASSAGES[1])),
+    )
+    found = pair(tmp_path, surface, old, new)
+    assert (found.cause, found.path) == (cause, path_of_system(surface, 1))
+
+
+@pytest.mark.parametrize("surface", [one for one in SURFACES if one != "openai.responses"])
+@pytest.mark.parametrize(
+    ("was", "is_now"),
+    [
+        (
+            "# Planner\nPlan first, then name each bed by row.",
+            "# Cook\nWrite menus of five courses.",
+        ),
+        ("# Mode\nPlan first, then name each bed by row.", "# Mode\nWrite menus of five courses."),
+        ("Style:\nterse", "Style:\nkind"),
+    ],
+    ids=["another heading", "instructions of a mode", "a word for a word"],
+)
+def test_instructions_of_their_own_are_not_retrieved(
+    tmp_path: Path, surface: str, was: str, is_now: str
+) -> None:
+    old = Ask(system=(RULES, was))
+    found = pair(tmp_path, surface, old, next_of(old, system=(RULES, is_now)))
+    assert found.cause != "retrieval_in_prefix"
+    assert found.path == path_of_system(surface, 1)
+
+
 def tools_of(*names: str, **descriptions: str) -> tuple[Any, ...]:
     return tuple(tool(name, descriptions.get(name, f"{name} of a bed.")) for name in names)
 
