@@ -54,6 +54,11 @@ def run(args: argparse.Namespace) -> int:
         raise SelectionError(
             f"there is no program {command[0]!r}", remedy="ctxdiff-mcp run -- python agent.py"
         )
+    if (word := _blind(command)) is not None:
+        sys.stderr.write(
+            f"ctxdiff: this program runs unrecorded: Python starts no recording with {word};"
+            " call trace.auto() in it instead\n"
+        )
     becomes = os.name != "nt"
     variables = environment(
         os.environ,
@@ -76,6 +81,26 @@ def _with_interpreter(command: Sequence[str]) -> list[str]:
         return list(command)
     python = shutil.which("python") or shutil.which("python3") or sys.executable
     return [python, *command]
+
+
+def _blind(command: Sequence[str]) -> str | None:
+    """The option by which Python leaves the environment or its site alone, and so us; or None."""
+    if not Path(command[0]).name.lower().startswith(("python", "pypy")):
+        return None
+    words = iter(command[1:])
+    for word in words:
+        if not word.startswith("-") or word.startswith("--"):
+            break
+        for at, letter in enumerate(word[1:], 2):
+            if letter in "EIS":
+                return f"-{letter}"
+            if letter in "cm":
+                return None
+            if letter in "WX":  # the rest is its value, or the next word
+                if not word[at:]:
+                    next(words, None)
+                break
+    return None
 
 
 def _name_of(command: Sequence[str]) -> str:
