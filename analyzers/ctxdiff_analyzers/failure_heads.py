@@ -11,9 +11,12 @@ import re
 HEAD = re.compile(
     r"""
     (?: [\w$.:]{0,80} (?: error | exception ) | (?-i: [\w$.:]{0,80} [a-z] Fault )
-      | [a-z]+ \s (?: error | exception )
+      | (?! human | pilot | clerical | medication | measurement | rounding | standard | sampling
+        | operator | driver | judicial | typing | printing | spelling | grammar | translation
+        | accounting | calculation | mean | relative | absolute | refractive | type )
+        [a-z]+ \s (?: error | exception )
       | [\w./-]{1,40} : \s (?: fatal \s )? error
-      | fatal | err! | npm \s err!
+      | fatal (?! \s? : \s? \d ) | err! | npm \s err!
       | fehler | erreur | error(?:e|es)? | errore
       | erro | fejl | feil | virhe | błąd | chyba | eroare
       | ошибка | сбой | помилка | σφάλμα | hata | lỗi | kesalahan | שגיאה | خطأ | त्रुटि

@@ -17,7 +17,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     (
         (
             r"anfrage|parameter|pflichtfeld|feld|server|dienst|verbindung|datenbank|datei|zugriff"
-            r"|anmeldung|schnittstelle|eingabe|argument|datumsformat|token|sitzung|vorgang|abfrage"
+            r"|anmeldung|schnittstelle|eingabe|argument|datumsformat|token|vorgang|abfrage"
         ),
         (
             r"ungültig|fehlt|fehlen|antwortete? nicht|reagierte? nicht|nicht (?:gefunden|erreichbar"
@@ -29,7 +29,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     (
         (
             r"requête|paramètre|champ ['«\"]|serveur|service|connexion|accès|fichier"
-            r"|base de données|jeton|session|argument|opération|ressource|clé d'api"
+            r"|base de données|jeton|argument|ressource|clé d'api"
         ),
         (
             r"invalide|non valide|manquante?|ne répond|n'a pas répondu|trop de|refusée?|rejetée?"
@@ -40,35 +40,35 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     (
         (
             r"solicitud|petición|parámetro|campo ['«\"]|servidor|servicio|conexión|acceso|permisos?"
-            r"|archivo|fichero|base de datos|token|sesión|argumento|operación|recurso|credencial"
+            r"|archivo|fichero|base de datos|token|argumento|credencial"
         ),
         (
             r"no válid|inválid|\bfaltan?\b|no responde|no respondió|demasiad|denegad|rechazad"
             r"|perdid|agotad|caducad|expirad|no existe|no encontrad|no se encontr|no disponible"
-            r"|no autorizad|bloquead|desconocid|fallid|falló|obligatori"
+            r"|no autorizad|bloquead|desconocid|fallid|falló"
         ),
     ),
     (
         (
             r"requisição|solicitação|parâmetro|campo ['«\"]|servidor|serviço|conexão|ligação|acesso"
-            r"|permissão|arquivo|ficheiro|banco de dados|base de dados|token|sessão|argumento"
-            r"|operação|recurso|tempo limite"
+            r"|permissão|arquivo|ficheiro|banco de dados|base de dados|token|argumento"
+            r"|tempo limite"
         ),
         (
             r"inválid|ausente|\bfalta|não respond|demasiad|muitas|negad|recusad|rejeitad|perdid"
             r"|esgotad|expirad|excedid|não existe|não encontrad|indisponíve|não disponíve"
-            r"|não autorizad|bloquead|desconhecid|falhou|obrigatóri|sem\b"
+            r"|não autorizad|bloquead|desconhecid|falhou|sem\b"
         ),
     ),
     (
         (
             r"richiesta|richieste|parametro|campo ['«\"]|\bserver|servizio|connessione|accesso"
-            r"|permess[oi]|\bfile|database|token|sessione|argomento|operazione|risorsa"
+            r"|permess[oi]|\bfile|database|token|argomento"
         ),
         (
             r"non valid|\bmanca|non risponde|non ha risposto|tropp[ei]|negat|rifiutat|\bpersa"
             r"|scadut|esaurit|non esiste|non trovat|non disponibile|non autorizzat|bloccat"
-            r"|sconosciut|fallit|obbligatori"
+            r"|sconosciut|fallit"
         ),
     ),
     (
@@ -130,7 +130,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ),
     (
         (
-            r"サーバ|リクエスト|要求|パラメータ|引数|接続|アクセス|ファイル|データベース|必須項目"
+            r"サーバ|リクエスト|要求|パラメータ|引数|接続(?!列車|便)|アクセス|ファイル|データベース|必須項目"
             r"|フィールド|権限|認証|トークン|サービス|セッション|処理|入力|形式"
         ),
         (
@@ -140,7 +140,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ),
     (
         (
-            r"参数|請求|请求|服务器|服务|伺服器|連線|连接|访问|存取|文件|檔案|数据库|字段|欄位|权限"
+            r"参数|請求|请求|服务器|服务(?![费员区台])|伺服器|連線|连接|访问|存取|文件(?!夹)|檔案|数据库|字段|欄位|权限"
             r"|權限|接口|系统|令牌|凭证|网络|操作|参數"
         ),
         (
@@ -149,7 +149,10 @@ _PAIRS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"요청|서버|매개변수|파라미터|필드|연결|접근|파일|권한|데이터베이스|서비스|인증|토큰|입력",
+        (
+            r"요청|서버|매개변수|파라미터|필드|연결(?! ?통로| ?편)|접근|파일|권한|데이터베이스"
+            r"|서비스|인증|토큰|입력"
+        ),
         (
             r"잘못된|잘못되|유효하지|누락|없습니다|없음|응답하지|응답이 없|거부|실패|만료"
             r"|수 없|초과|끊어|끊겼"
@@ -177,7 +180,11 @@ _BEFALL = "|".join(
 )
 # Said of nothing in particular, as programs do.
 _PHRASES = r"""
-    ein \s (?: \w+ \s )? fehler \s (?: aufgetreten | ist ) | etwas \s (?: ist \s )? schief
+    (?: sitzung \s (?: ist \s )? abgelaufen | session \s (?: a \s )? expiré | sesión \s (?: ha \s )?
+      (?: expirado | caducado ) | sessão \s expir | sessione \s (?: è \s )? scaduta ) [.!]? $
+  | (?: campo | parámetro | parâmetro | parametro ) \s
+      (?: obligatorio | obrigatório | obbligatorio )
+  | ein \s (?: \w+ \s )? fehler \s (?: aufgetreten | ist ) | etwas \s (?: ist \s )? schief
   | bitte \s .{0,30} erneut \s versuchen | versuchen \s sie \s es .{0,20} (?: erneut | später )
   | une \s erreur \s (?: \w+ \s )? (?: s'est | est ) | réessaye[zr]
   | (?: produjo | ocurrió | ocurrido | produzido ) \s un \s (?: \w+ \s )? error

@@ -22,7 +22,9 @@ TELLING = re.compile(
       | \b (?: request | gateway | read | operation
       | connect(?:ion)? | execution | tool
       | lock | query | upstream ) \s time-? \s? out | \b deadline \s exceeded
-    | \b permission \s denied | \b access \s (?: is \s | was \s )? (?: denied | forbidden )
+    | \b permission \s (?: was \s )? (?: denied | refused )
+    | ^ request \s (?: was \s )? (?: denied | rejected | refused )
+    | \b access \s (?: is \s | was \s )? (?: denied | forbidden )
     | \b operation \s not \s permitted | \b (?: not \s authori[sz]ed | unauthori[sz]ed
       | forbidden )
     | \b authentication \s (?: failed | required ) | \b (?: token | session | credentials? | key )
@@ -91,6 +93,8 @@ TELLING = re.compile(
     | \b something \s went \s wrong | \b encountered \s an? \s (?: unexpected | internal | error )
     | \b (?: returned | responded | answered | got | received ) \s (?: with \s | an? \s | http \s
       | error \s | status \s | code \s )* [45]\d\d \b
+      (?= \W* $ | [.:;,(] | \s (?: for | from | on | after | when
+      | while | bad | internal | error | status ) \b )
     | \b (?: is | are ) \s (?: locked | offline | unreachable | not \s (?: allowed | permitted ) )
     | \b (?: unreachable | version \s mismatch | insufficient \s (?: perm | priv | scope
       | right ) )
@@ -128,10 +132,11 @@ TELLING = re.compile(
       | HOSTUNREACH | NETUNREACH | EXIST | ISDIR | NOTDIR | MFILE | AI_AGAIN | BUSY | NOSPC ) \b
     | \b (?: http | status | code ) [ /=:]{0,3} (?: \d\.\d \s )? (?: status \s
       | code \s )* [45]\d\d \b
-    | \b [45]\d\d [ :-]{1,3} (?: bad | unauthori[sz]ed | forbidden | not \s found | conflict
-      | gone
-      | too | internal | not \s implemented | service | gateway | request | unprocessable
-      | payment )
+    | \b [45]\d\d [ :-]{1,3} (?: bad \s (?: request | gateway ) | unauthori[sz]ed
+      | forbidden | not \s (?: found | implemented ) | conflict | gone\b | too \s many | internal \s
+      (?: server | error ) | service \s (?: temp | unav ) | gateway
+      | request \s (?: time | ent | too )
+      | unprocessable | payment \s req )
     | zeitüberschreitung | verbindung \s .{0,30} (?: abgelehnt | verweigert | abgebrochen
       | zurückgesetzt
       | unterbrochen | fehlgeschlagen ) | zugriff \s verweigert | keine \s berechtigung
@@ -198,8 +203,12 @@ OPENING = re.compile(
         | value | id \b | path | url | response | key | query | type | state | operation
       | session )
       | missing \s (?: required | param | arg | field | key | api | auth | cred )
-      | (?: unknown | no \s such | unsupported | unexpected | undefined ) \s \w
-      | (?: access | permission | request ) \s (?: was \s )? (?: denied | rejected | refused )
+      | no \s such \s \w | (?: unknown | unsupported ) \s [\w-]+ (?: \s? [:'"`(«„“] | \W* $
+      | \s \S* [\d_] )
+      | unexpected \s (?: end | token | error | response | char | keyword | argument | eof | status
+      | value | type | field | key | input | failure | exception | http | result | null | problem
+      | identifier | indent | symbol ) | undefined \s (?: is | variable | method | reference | index
+      | symbol | array | offset | function | property | local | name | column )
       | timed \s out | cancell?ed \s by \s (?: the \s )? (?: user | server | client | system
       | signal | time-? \s? out ) | (?: aborted | killed | crashed | interrupted )
       (?= \W* $ | [:(] | \s (?: \( | by \s (?: the \s )? (?: signal | user | time | oom | system )
@@ -225,43 +234,6 @@ NOT_FOUND = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What a message of very few words says of the thing that was asked for."""
-
-NOTHING_FOUND = re.compile(
-    r"""
-    ^ \W* (?: no | 0 | zero | nothing | none | keine? | aucun | sin | ningún | nessun | nenhum
-      | ingen
-      | inga | geen | brak | нет | ничего ) \b (?! \s (?: such | route | space | handler
-      | tool \s | se \s | verbindung | berechtigung | rechte | zugriff | zugang
-      | tilgang | forbindelse | åtkomst | adgang | połączenia | dostępu | uprawnień
-      | permission | access | response | connection | authori ) )
-    | \b (?: no | 0 | zero ) \s (?: \w+ \s ){0,3} (?: results? | matches | entries | records
-      | hits
-      | items | rows | errors? | failures? | failed | problems | issues ) \b
-    | 没有(?:找到)?(?:结果|匹配) | 該当(?:する)?.{0,8}(?:なし|ありません) | 결과(?:가)?\s?없
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""A search that found nothing, a check that had nothing to complain of."""
-
-ABOUT_FAILURES = re.compile(
-    r"""
-    \b (?: customers? | users | user \s (?: said | says | report\w* | ask\w* | complain\w* | sees
-      | saw | wants | wrote ) | clients? | guests? | patients? | reporters? | tickets?
-      | reports? | said
-      | says | reported | complain\w* | asked | asks | fix(?:ed|es)? | resolved? | solved | closes
-      | guide | how \s to | examples? | sample | typical(?:ly)? | beispiel | exemple | ejemplo
-      | esempio | troubleshoot\w* | handl(?:e|es|ing) | if | when(?:ever)? | should
-      | must
-      | will | may | might | would | policy | note | notes | chapter | section | added | changed
-      | kapitel | bedeutet | wenn | falls | kunden? | gemeldet | behoben | hinweis | sobald
-      | chapitre | signifie | lorsque | si | clients? | signalé | capítulo | significa | cuando
-      | clientes? | capitolo | quando | klanten? | hoofdstuk | kunde[nr]? | kapittel | dersom
-      | если | глава | клиент\w* | handled
-      | retr(?:y|ied|ies) \s succe\w+ | succe(?:eded|ss\w*) ) \b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Words of a text that speaks about failures and is none."""
 
 LOG_LINE = re.compile(
     r"^\W{0,3}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]?\d \d\d:)"

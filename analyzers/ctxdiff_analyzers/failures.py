@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxdiff_analyzers import failure_heads as heads
+from ctxdiff_analyzers import failure_prose as prose
 from ctxdiff_analyzers import failure_tongues as tongues
 from ctxdiff_analyzers import failure_words as words
 from ctxdiff_analyzers.failure_fields import (
@@ -43,6 +44,10 @@ _PROGRAM = re.compile(r"^[\w./-]{1,40}: (?:\(\d+\) )?")
 _SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=\S{2})|[。！？]")  # noqa: RUF001
 _QUOTED = re.compile(r"»[^«]*«|«[^»]*»|„[^“”]*[“”]|“[^”]*”|'[^']*'|\"[^\"]*\"|`[^`]*`|\S*[/\\]\S*")
 """Names and paths, whose words say nothing of how it went."""
+MOST_BEFORE = 8
+"""Words in front of what went wrong, at most."""
+MOST_TOLD = 18
+"""Words of a message in another tongue, at most."""
 MOST_TAIL = 300
 """Code points of a last line that is an error message."""
 _HEADING = re.compile(r"^#{1,6} |^<h\d", re.MULTILINE)
@@ -219,7 +224,7 @@ def _is_broken_off_by(bare: str, last: str) -> bool:
     if not before or len(last) > MOST_TAIL or last[:1].isspace() or before.endswith((":", "：")):  # noqa: RUF001
         return False
     # A page that speaks about errors may end with one.
-    if _HEADING.search(before) or "```" in before or words.ABOUT_FAILURES.search(before[-EDGE:]):
+    if _HEADING.search(before) or "```" in before or prose.ABOUT_FAILURES.search(before[-EDGE:]):
         return False
     plain = _SIGNS.sub("", last)
     named = heads.CLASS_NAME.match(plain) or heads.PROGRAM_CODE.match(plain)
@@ -257,23 +262,37 @@ def _is_message(plain: str) -> bool:
     """Whether a short text is an error message as a whole."""
     flat = " ".join(plain.split())
     size = len(flat.split()) if flat.isascii() or " " in flat else len(flat) // 3
-    if size > SHORT_WORDS or words.NOTHING_FOUND.search(flat):
+    if size > SHORT_WORDS or prose.NOTHING_FOUND.search(flat):
         return False
-    if words.ABOUT_FAILURES.search(_QUOTED.sub(" ", flat)) or words.TEST_REPORT.search(flat):
+    if prose.ABOUT_FAILURES.search(_QUOTED.sub(" ", flat)) or words.TEST_REPORT.search(flat):
         return False
-    if words.OPENING.match(flat) or words.OPENING.match(_PROGRAM.sub("", flat)):
+    # A date makes a record of what else is said of people and houses too.
+    dated = tongues.DATED.search(flat) is not None
+    if not dated and (words.OPENING.match(flat) or words.OPENING.match(_PROGRAM.sub("", flat))):
         return True
     # The message comes to its point early and at once; a longer way is a text about something.
     first = _SENTENCE_END.split(flat, maxsplit=1)[0]
     found = words.TELLING.search(first)
-    if found is not None and len(flat[: found.start()].split()) <= 8:
+    early = MOST_BEFORE if found is None else len(flat[: found.start()].split())
+    if found is not None and early <= MOST_BEFORE and _is_of_a_program(flat, found[0], early):
         return True
-    # In other tongues the words are everyday ones: a date makes a record of them.
-    if not tongues.DATED.search(flat) and (
-        tongues.BEFALLEN.search(first) or tongues.PHRASE.search(flat)
-    ):
+    if dated or size > MOST_TOLD:
+        return False
+    if tongues.BEFALLEN.search(first) or tongues.PHRASE.search(flat):
         return True
     return size <= 10 and bool(words.NOT_FOUND.search(flat))
+
+
+def _is_of_a_program(flat: str, said: str, before: int) -> bool:
+    """Whether what befell something, befell a program's thing."""
+    if not prose.EVERYDAY.search(said):
+        return True
+    rest = flat.replace(said, "", 1).lstrip()
+    if before == 0 and (not rest or rest.startswith((":", "(", "-"))):
+        return True
+    if before <= 1 and len(flat.split()) <= prose.FEW_WORDS and not tongues.DATED.search(flat):
+        return True
+    return prose.THING.search(rest) is not None or prose.THING.search(said) is not None
 
 
 def _message(bare: str, rule: Rule) -> str:

@@ -78,3 +78,45 @@ def test_a_mark_that_names_what_is_missing_or_nothing_is_one(text: str) -> None:
 @pytest.mark.parametrize("text", messages.UNMARKED)
 def test_a_bracket_of_prose_is_no_mark(text: str) -> None:
     assert cut_mark(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Pets are not allowed in the flat.", "Smoking is not permitted in the hall."),
+        *("Access is denied to persons under 18.", "The gate is locked at night."),
+        *("The museum is under maintenance.", "Speed exceeded the allowed value at 10:03."),
+        *("The driver did not respond to the alarm.", "The river is unreachable by car."),
+        *(
+            "Permission denied by the council for the extension.",
+            "The deadlock in the talks ended.",
+        ),
+        *("The handshake failed between the parties.", "500 internal units were sold."),
+        *("Returned 404 units to stock.", "Unknown artist, oil on canvas."),
+        *("Human error: the valve was left open.", "Unable to locate the deed of 1920."),
+        *("La sesión fue rechazada por el juez.", "O serviço militar é obrigatório."),
+        *(
+            "服务费不足",
+            "接続列車がありません",
+            "연결 통로가 없습니다",
+            "Die Sitzung wurde abgebrochen.",
+        ),
+    ],
+)
+def test_what_befell_people_and_houses_is_no_failure_of_a_tool(text: str) -> None:
+    assert failure(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("This role is not allowed to read the ledger.", "Not authorized.", "Access denied"),
+        *("The service is under maintenance.", "The request exceeded the allowed time limit."),
+        *("The server did not respond.", "Permission denied: reading needs another role"),
+        *("The gateway answered with 502.", "Unknown court: C9", "400 Bad Request"),
+        *("Disk error: cannot read block 3", "Sesión expirada: el token ha caducado"),
+        *("服务不可用", "接続がタイムアウトしました", "서버 연결이 끊겼습니다"),
+    ],
+)
+def test_what_befell_a_programs_thing_is_a_failure(text: str) -> None:
+    assert failure(text) is not None
