@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,7 @@ def missing(scene: Scene) -> Iterator[Finding]:
     asked = _asked(scene)
     if set(asked) - offered - dropped:
         dropped |= _ever_offered(scene) - offered
-    if not dropped:
+    if not dropped or (not offered and not asked and _closes(scene)):
         return
     in_context = {
         call.name: block
@@ -37,7 +38,7 @@ def missing(scene: Scene) -> Iterator[Finding]:
         block = asked.get(name, in_context.get(name, -1))
         yield scene.finding(
             "tool_missing",
-            # A last call without any tools is how many programs ask for the answer.
+            # Without any tools many programs ask for the answer.
             "high" if name in asked else "medium" if offered else "low",
             evidence=Evidence(
                 content_hashes=(scene.mine.blocks[block].content_hash,),
@@ -46,6 +47,13 @@ def missing(scene: Scene) -> Iterator[Finding]:
             ),
             next=scene.to_diff(),
         )
+
+
+def _closes(scene: Scene) -> bool:
+    """True for a call that ends a piece of work: the agent's last, or tools come back after it."""
+    turns = scene.mine.turns
+    at = bisect_right(turns, scene.turn.seq, key=lambda turn: turn.seq)
+    return at == len(turns) or bool(offered_names(scene.mine, turns[at]))
 
 
 def unknown(scene: Scene) -> Iterator[Finding]:

@@ -337,10 +337,17 @@ def test_a_tool_that_is_no_longer_offered_is_missing(surface: str, tmp_path: Pat
     assert (found[0][1].severity, found[0][1].evidence.names) == ("high", ("stock",))
 
 
-def test_a_last_call_without_tools_is_no_grave_loss(tmp_path: Path) -> None:
+@EVERY
+def test_an_answer_asked_for_without_tools_is_no_loss(surface: str, tmp_path: Path) -> None:
     whole = borrowing("1")
-    calls = [*whole[:3], Call(whole[3].said, whole[3].answer, tools=())]
-    assert [f.severity for _, f in told(lines("openai.chat", calls), tmp_path)] == ["low"]
+    last = Call(whole[3].said, whole[3].answer, tools=())
+    assert told(lines(surface, [*whole[:3], last]), tmp_path) == []
+    # It is one where the work goes on without them.
+    further = Call(
+        [*last.said, *(last.answer or ()), User("And the next?")], [Say("None.")], tools=()
+    )
+    found = told(lines(surface, [*whole[:3], last, further]), tmp_path)
+    assert {(turn, f.code, f.severity) for turn, f in found} == {(4, "tool_missing", "low")}
 
 
 def test_tools_of_an_mcp_server_and_found_by_search_are_not_unknown(tmp_path: Path) -> None:
