@@ -165,7 +165,7 @@ def _places(timeline: Timeline, old: Turn, new: Turn, found: Matching) -> Iterat
         if after is None:
             answered = _answered_with(timeline, old, new, fresh)
             fresh, is_whole_end = _without_tail(timeline, old, new, fresh)
-            if answered and len(answered) != len(fresh) <= MOST_STANDING_IN:
+            if len(answered) > len(fresh):
                 texts = {j: _text(timeline, new.inputs[j]) for j in answered}
                 yield _Place(gone, texts, is_anchored=False, is_end=True)
         if fresh and len(fresh) <= MOST_STANDING_IN:

@@ -48,8 +48,11 @@ def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = 
     gaps = _gaps(anchors, aligned.only_old, tuple(j for j in aligned.only_new if j < end))
     same, edited = list(aligned.pairs), []
     sides = _Sides(old.inputs, new.inputs, timeline, there)
+    behind = anchors[-1][0] if anchors else -1
     for left, right in gaps:
-        found_same, found_edited = _paired(left, right, sides)
+        # The last gap is open where nothing shows at which message the old turn ended.
+        is_closed = left[0] < behind or end < len(new.inputs)
+        found_same, found_edited = _paired(left, right, sides, is_closed=is_closed)
         same += found_same
         edited += found_edited
     left_old, left_new = _left(aligned.only_old, aligned.only_new, same + edited)
@@ -196,7 +199,9 @@ class _Sides:
         )
 
 
-def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _Pairs]:
+def _paired(
+    left: list[int], right: list[int], sides: _Sides, *, is_closed: bool
+) -> tuple[_Pairs, _Pairs]:
     same: _Pairs = []
     waiting = list(left)
     rest = right[similar.MOST_BLOCKS :]
@@ -225,10 +230,12 @@ def _paired(left: list[int], right: list[int], sides: _Sides) -> tuple[_Pairs, _
             # An image's text is a descriptor: that two descriptors are alike says nothing.
             edited += zip(olds, news, strict=False)
             continue
-        found = similar.pairs(
-            _candidates(sides.timeline, [sides.old[i] for i in olds[: similar.MOST_BLOCKS]]),
-            _candidates(sides.there, [sides.new[j] for j in news[: similar.MOST_BLOCKS]]),
-        )
+        before = _candidates(sides.timeline, [sides.old[i] for i in olds[: similar.MOST_BLOCKS]])
+        now = _candidates(sides.there, [sides.new[j] for j in news[: similar.MOST_BLOCKS]])
+        found = similar.pairs(before, now)
+        is_lone = is_closed and len(before) == len(now) == 1
+        if not found and is_lone and similar.may_be_form(before[0], now[0]):
+            found = [(0, 0)]
         edited += [(olds[a], news[b]) for a, b in found]
     return same, edited
 

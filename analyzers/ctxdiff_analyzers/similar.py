@@ -68,6 +68,18 @@ def similarity(old: Candidate, new: Candidate) -> float:
     return best if best >= SETTLED else max(best, _common_words(old.words(), new.words()))
 
 
+def may_be_form(old: Candidate, new: Candidate) -> bool:
+    """True for texts of which half of the shorter one is common at the ends.
+
+    That is enough where nothing else stands in their place on either side.
+    """
+    shorter = min(len(old.text), len(new.text))
+    if old.id != new.id or not shorter:
+        return False
+    head = common_prefix(old.text, new.text)
+    return 2 * (head + common_suffix(old.text, new.text, shorter - head)) >= shorter
+
+
 def pairs(old: Sequence[Candidate], new: Sequence[Candidate]) -> list[tuple[int, int]]:
     """The most similar pairs (old index, new index) at or above `FLOOR`, each index once.
 

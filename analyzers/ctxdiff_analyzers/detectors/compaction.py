@@ -11,6 +11,7 @@ from ctxdiff_analyzers.compaction import (
     is_rewritten_summary,
 )
 from ctxdiff_analyzers.counts import total_tokens
+from ctxdiff_analyzers.detectors.replay import merged_messages
 from ctxdiff_analyzers.detectors.scene import LISTED, Scene, excerpt, tokens_of
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
 from ctxdiff_analyzers.lineage import predecessor
@@ -51,7 +52,8 @@ def compaction_of(scene: Scene) -> Compaction | None:
     found = compaction(scene.mine, scene.previous, scene.turn)
     if found is None or 2 * len(_came_back(scene, found)) >= len(found.replaced):
         return None
-    return found
+    # Messages made one are there still, in their own words.
+    return None if merged_messages(scene).keys() >= {*found.standing_in} else found
 
 
 def _finding(scene: Scene, found: Compaction) -> Finding:

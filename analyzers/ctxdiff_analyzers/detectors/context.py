@@ -28,6 +28,8 @@ from ctxdiff_analyzers.paths import path_of
 LARGE_SHARE = 0.05
 """Part of the previous turn that makes a loss of untagged text more than a trifle."""
 EDITS_TOLD = 5
+NOTE = 200
+"""Code points of a note that stands for an image, at most."""
 
 
 def tagged_losses(scene: Scene) -> Iterator[Finding]:
@@ -123,6 +125,7 @@ def edits(scene: Scene) -> Iterator[Finding]:
         and j not in joined
         and not _asks_anew(scene, i, j)
         and not _is_same_image(scene, i, j)
+        and not _points_to_image(scene, i, j)
     )
     for i, j in islice(said, EDITS_TOLD):
         before, now, inner = _strings(scene, i, j)
@@ -161,6 +164,18 @@ def _is_same_image(scene: Scene, i: int, j: int) -> bool:
         for turn, at in sides
     )
     return before is not None and before == now
+
+
+def _points_to_image(scene: Scene, i: int, j: int) -> bool:
+    """True for a text that gained but a note where the image beside it was taken out."""
+    assert scene.previous is not None
+    gone = {at for at in scene.matching.gone if scene.old_block(at).kind == "image"}
+    if gone.isdisjoint((i - 1, i + 1)):
+        return False
+    before, now, _ = _strings(scene, i, j)
+    if len(now) - len(before) > NOTE:
+        return False
+    return now.startswith(before) or now.endswith(before)
 
 
 def _strings(scene: Scene, i: int, j: int) -> tuple[str, str, str]:

@@ -28,6 +28,8 @@ WRAPPING = 24
 """Code points that a program may put around an answer."""
 WHOLE = 0.9
 """Part of the new message that the old ones must make up."""
+LEFT_OUT = 2
+"""Messages between those made one that may be gone."""
 TOLD = 5
 _MESSAGE = re.compile(r"/(?:messages|contents|input)/(\d+)")
 
@@ -99,15 +101,18 @@ def _merged(scene: Scene) -> dict[int, tuple[int, ...]]:
 
 
 def _parts_of(scene: Scene, text: str, said: list[int], free: set[int]) -> tuple[int, ...]:
-    """Old messages in a row whose words, one after the other, make up `text`."""
+    """Old messages whose words, one after the other, make up `text`; few between are left out."""
     for start, first in enumerate(said):
-        end, made = 0, 0
+        end, made, left_out = 0, 0, 0
         olds: list[int] = []
         for i in said[start:]:
             words = _words(scene, scene.old_block(i)) if i in free else ""
             at = text.find(words, end, end + BETWEEN + len(words)) if words else -1
             if at < 0:
-                break
+                left_out += 1
+                if not olds or left_out > LEFT_OUT:
+                    break
+                continue
             end, made = at + len(words), made + len(words)
             olds.append(i)
         if len(olds) > 1 and made >= WHOLE * len(text):
