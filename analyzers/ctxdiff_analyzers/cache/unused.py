@@ -63,6 +63,34 @@ def expired(case: Situation) -> Suspect | None:
     return None
 
 
+def expired_too(case: Situation, found: Suspect | None, expected: int | None) -> Suspect | None:
+    """Beside a break: what stands in front of it was not read either, and has outlived its life.
+
+    Args:
+        case: the turn.
+        found: what explains its cache.
+        expected: tokens that the rules would have let it read all the same.
+    """
+    if found is None or found.code != "cache_break" or not expected or case.told.read != 0:
+        return None
+    if found.cause == "model_changed" or (case.minimum and expected < case.minimum.high):
+        return None
+    stated = case.before and case.before.turn.call.params.get(LIFE_KEYS[0])
+    lives = _lives(case, case.marks_before) if case.rules.explicit else set[int]()
+    plain = case.rules.life_s(stated if isinstance(stated, str) else None)
+    life = max(lives, default=plain)
+    if life is None or case.gap_s is None or case.gap_s <= life:
+        return None
+    return Suspect(
+        "cache_expired",
+        "ttl_expired",
+        "inferred",
+        RULES["expired"],
+        counts=(("gap_seconds", round(case.gap_s)), ("life_seconds", life)),
+        source=cited(case.rules.facts["lives_s"]),
+    )
+
+
 def too_short(case: Situation) -> Suspect | None:
     """The prefix is shorter than what the model's provider caches."""
     minimum, told = case.minimum, case.told

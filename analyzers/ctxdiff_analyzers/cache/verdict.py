@@ -23,7 +23,13 @@ from ctxdiff_analyzers.cache.reusable import predicted, reusable
 from ctxdiff_analyzers.cache.rules import Section
 from ctxdiff_analyzers.cache.situation import NEAR, SLACK, Situation
 from ctxdiff_analyzers.cache.suspects import REMEDIES, CacheCode, Suspect
-from ctxdiff_analyzers.cache.unused import expired, provider_missed, too_early, too_short
+from ctxdiff_analyzers.cache.unused import (
+    expired,
+    expired_too,
+    provider_missed,
+    too_early,
+    too_short,
+)
 from ctxdiff_analyzers.findings import Certainty
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
@@ -77,6 +83,8 @@ class Verdict:
     since: int | None = None
     vendor: VendorReason | None = None
     """What the provider itself says of the miss."""
+    beside: Suspect | None = None
+    """What holds of the part in front of a break: it has outlived its life."""
 
     @property
     def path(self) -> str | None:
@@ -194,6 +202,7 @@ def _verdict(case: Situation, state: State, found: Suspect | None) -> Verdict:
         counts=() if found is None else found.counts,
         since=None if found is None else found.since,
         vendor=None if found is None else vendor_reason(case),
+        beside=expired_too(case, found, expected),
     )
 
 

@@ -44,6 +44,18 @@ def cache(scene: Scene) -> Iterator[Finding]:
         tokens_method=None if found.lost_tokens is None else method,
         next=NextCall("ctxdiff_cache", (("turn", scene.turn.seq),)),
     )
+    if found.beside is not None:
+        yield scene.finding(
+            found.beside.code,
+            "low",
+            cause=found.beside.cause,
+            certainty=found.beside.certainty,
+            why=f"{found.beside.why} ({found.beside.source})",
+            evidence=Evidence(counts=(*found.beside.counts, *_figures(found))),
+            tokens=found.predicted,
+            tokens_method="estimate",
+            next=NextCall("ctxdiff_cache", (("turn", scene.turn.seq),)),
+        )
 
 
 def _why(found: Verdict) -> str | None:

@@ -82,6 +82,31 @@ def test_an_entry_that_was_asked_for_expires_though_nothing_is_reported(
     assert (found.cause, found.certainty) == ("ttl_expired", "inferred")
 
 
+LOST = replace(Ask(), said=(("user", "Which beds first?"), ("user", "All of them, please.")))
+
+
+@every_surface
+@pytest.mark.parametrize(
+    ("gap_s", "read", "beside"),
+    [(90_000, 0, "ttl_expired"), (20, 0, None), (90_000, 1_024, None)],
+    ids=["outlived", "at once", "read all the same"],
+)
+def test_what_stands_before_a_break_may_have_expired_too(
+    tmp_path: Path, surface: str, gap_s: int, read: int, beside: str | None
+) -> None:
+    old = replace(LOST, marks=("system", "last"), model="gpt-5.1" if "openai" in surface else None)
+    new = replace(old, said=(LOST.said[0], ("assistant", "The ferns."), ("user", "And then?")))
+    new = replace(new, said=(("user", "Which beds at all?"), *new.said[1:], *LOST.said[1:]))
+    found = last_verdict(
+        tmp_path,
+        surface,
+        Sent(old, 0, read=0, written=3_000),
+        Sent(new, gap_s, read=read, written=3_000 - read),
+    )
+    assert (found.code, found.section) == ("cache_break", "messages")
+    assert (found.beside and found.beside.cause) == beside
+
+
 @marked
 def test_an_hour_outlives_a_pause_that_five_minutes_do_not(tmp_path: Path, surface: str) -> None:
     first, second = two(2_000)
