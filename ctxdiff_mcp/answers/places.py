@@ -41,6 +41,9 @@ _OPEN = re.compile(
 )
 """Keys below which the keys are the program's own."""
 
+_OUTCOME = re.compile("error|output")
+"""Keys that Gemini's protocol names in a function's response. Source: google-genai 3.6.1."""
+
 
 def place(path: str | None) -> str | None:
     """The path as far as it is made of the protocol's words; None where it does not start so.
@@ -50,11 +53,16 @@ def place(path: str | None) -> str | None:
     if path is None:
         return None
     known: list[str] = []
-    for step in path.split(".", MOST_STEPS)[:MOST_STEPS]:
+    steps = path.split(".", MOST_STEPS)[:MOST_STEPS]
+    for at, step in enumerate(steps):
         found = _STEP.fullmatch(step)
         if found is None or not _WORDS.fullmatch(found[1]):
             break
         known.append(step)
         if _OPEN.fullmatch(found[1]) or (found[1] == "input" and len(known) > 1):
+            outcome = "".join(steps[at + 1 : at + 2])
+            answers = at > 0 and steps[at - 1] in ("functionResponse", "function_response")
+            if answers and found[1] == "response" and _OUTCOME.fullmatch(outcome):
+                known.append(outcome)
             break
     return ".".join(known) or None
