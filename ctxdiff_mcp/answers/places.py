@@ -17,7 +17,8 @@ _WORDS = re.compile(
     | content | contents | custom | data | description | documents | document | effort |
     encrypted_content | file | file_data | fileData | format | function | functionCall |
     functionDeclarations | functionResponse | function_call | function_declarations |
-    function_response | generationConfig | generation_config | id | image | image_url | inferenceConfig | inlineData
+    function_response |
+    generationConfig | generation_config | id | image | image_url | inferenceConfig | inlineData
     | input | inputSchema | input_schema | instructions | json | json_schema | logit_bias |
     max_completion_tokens | max_output_tokens | max_tokens | messages | metadata | model | name
     | output | outputConfig | output_config | output_format | parallel_tool_calls | parameters |
