@@ -26,6 +26,8 @@ BETWEEN = 12
 """Code points that a program may put between two messages that it makes one."""
 WRAPPING = 24
 """Code points that a program may put around an answer."""
+LEAST_START = 8
+"""Code points of an answer's start that are sent back for it by no chance."""
 WHOLE = 0.9
 """Part of the new message that the old ones must make up."""
 LEFT_OUT = 2
@@ -176,6 +178,14 @@ def _other_form(scene: Scene, block: int, new: list[int]) -> int | None:
     }
     if not answer or any(_is_all_told(scene, answer, text) for text in texts.values()):
         return None
+    pieces = "".join(text for text in texts.values() if text in answer)
+    if pieces.replace(" ", "") == answer.replace(" ", ""):
+        return None
+    last = len(scene.turn.inputs) - 1
+    for j, text in texts.items():
+        # Where it is the newest message the model is to go on from it.
+        if j != last and len(text) >= LEAST_START and answer.startswith(text):
+            return j
     scores = {j: similarity(_candidate(answer), _candidate(text)) for j, text in texts.items()}
     best = max(scores, key=scores.__getitem__, default=None)
     return best if best is not None and scores[best] >= FLOOR else None

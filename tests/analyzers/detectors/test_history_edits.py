@@ -52,6 +52,7 @@ def test_an_answer_that_comes_back_as_it_was_is_no_finding(surface: str, tmp_pat
     [
         "Noor delivered them on 9 March, and the owner signed.",
         "Noor delivered them on 4 March.",
+        "Noor delivered",
         "Noor delivered them on 4 March, and the owner signed. Ask for the money at once.",
     ],
 )
@@ -63,6 +64,16 @@ def test_an_answer_that_is_sent_back_with_other_words_is_measured(
     (one,) = (one for one in found if one.code == "context_edited")
     assert (one.certainty, one.severity) == ("measured", "medium")
     assert one.evidence.path is not None
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+def test_an_answer_sent_back_in_two_pieces_or_to_be_gone_on_from_is_no_finding(
+    surface: str, tmp_path: Path
+) -> None:
+    pieces = (Say("Noor delivered them on 4 March,"), Say("and the owner signed."))
+    assert told(wire.findings(surface, changed(*TALK[:5], *pieces, TALK[6]), tmp_path)) == []
+    begun = changed(*TALK[:5], Say("Noor delivered them"))
+    assert told(wire.findings(surface, begun, tmp_path)) == []
 
 
 @pytest.mark.parametrize("surface", wire.SURFACES)
