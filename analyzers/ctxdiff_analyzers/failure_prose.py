@@ -7,7 +7,8 @@ import re
 
 NOTHING_FOUND = re.compile(
     r"""
-    ^ \W* (?: no | 0 | zero | nothing | none | keine? | aucun | sin | ningún | nessun | nenhum
+    ^ not \s found \s in \b
+    | ^ \W* (?: no | 0 | zero | nothing | none | keine? | aucun | sin | ningún | nessun | nenhum
       | ingen
       | inga | geen | brak | нет | ничего ) \b (?! \s (?: such | route | space | handler
       | tool \s | se \s | verbindung | berechtigung | rechte | zugriff | zugang

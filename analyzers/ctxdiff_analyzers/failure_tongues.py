@@ -14,9 +14,17 @@ APART = 40
 
 # Each entry: names of what a program works with; what says that it went wrong.
 _PAIRS: tuple[tuple[str, str], ...] = (
+    # A request that was turned down may be a person's: a program's is malformed, or one too many.
+    (
+        r"anfrage|solicitud(?:es)?\b|petici[oó]n|requisiç|solicitaç|richiest[ae]|طلب",
+        (
+            r"ungültig|fehlerhaft|nicht verarbeitet|zu viele|no válid|inválid|mal formad|incorrect"
+            r"|demasiad|muitas|malformad|non valid|tropp[ei]|غير صالح|كثيرة|انتهت مهلة"
+        ),
+    ),
     (
         (
-            r"anfrage|parameter|pflichtfeld|feld|server|dienst|verbindung|datenbank|datei|zugriff"
+            r"parameter|pflichtfeld|feld|server|dienst|verbindung|datenbank|datei|zugriff"
             r"|anmeldung|schnittstelle|eingabe|argument|datumsformat|token|vorgang|abfrage"
         ),
         (
@@ -39,7 +47,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ),
     (
         (
-            r"solicitud|petición|parámetro|campo ['«\"]|servidor|servicio|conexión|acceso|permisos?"
+            r"parámetro|campo ['«\"]|servidor|servicio|conexión|acceso|permisos?"
             r"|archivo|fichero|base de datos|token|argumento|credencial"
         ),
         (
@@ -50,7 +58,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ),
     (
         (
-            r"requisição|solicitação|parâmetro|campo ['«\"]|servidor|serviço|conexão|ligação|acesso"
+            r"parâmetro|campo ['«\"]|servidor|serviço|conexão|ligação|acesso"
             r"|permissão|arquivo|ficheiro|banco de dados|base de dados|token|argumento"
             r"|tempo limite"
         ),
@@ -62,7 +70,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ),
     (
         (
-            r"richiesta|richieste|parametro|campo ['«\"]|\bserver|servizio|connessione|accesso"
+            r"parametro|campo ['«\"]|\bserver|servizio|connessione|accesso"
             r"|permess[oi]|\bfile|database|token|argomento"
         ),
         (
@@ -159,7 +167,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"اتصال|خادم|طلب|الوصول|ملف|خدمة|قاعدة|صلاحية|إذن|الحقل|معلمة|مهلة|البيانات|المستخدم",
+        r"اتصال|خادم|الوصول|ملف|خدمة|قاعدة|صلاحية|إذن|الحقل|معلمة|مهلة|البيانات|المستخدم",
         (
             r"تعذ[رّ]|فشل|انتهت|رفض|مرفوض|غير موجود|غير صالح|غير متاح|غير معروف|لا يمكن|لا يستجيب"
             r"|ليس لديك|لا توجد|مفقود|تجاوز|انقطع"

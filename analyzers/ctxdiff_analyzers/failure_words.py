@@ -36,7 +36,9 @@ TELLING = re.compile(
     | \b read-only \s file \s system | \b is \s a \s directory | \b segmentation \s fault
     | \b core \s dumped | \b stack \s overflow | \b database \s is \s locked | \b deadlock
     | \b internal \s (?: server \s )? error | \b service \s (?: is \s )? (?: temporarily \s )?
-      unavailable | \b bad \s (?: gateway | request ) | \b too \s many \s (?: requests
+      unavailable | \b bad \s (?: gateway | request )
+      (?= \W* $ | \s? [:.(,-] | \s (?: error | for | from | sent | to ) \b )
+    | \b too \s many \s (?: requests
       | connections )
     | \b rate [ -]? limit (?: ed | \s exceeded | \s reached | \s hit ) | \b throttl (?: ed | ing )
     | \b (?: temporarily | currently ) \s unavailable | \b try \s again \s (?: later | in )
@@ -56,7 +58,8 @@ TELLING = re.compile(
       (?: the | this ) \s (?: moment | time \W* $ ) | temporarily )
     | \b (?: not \s available | unavailable | busy | down | offline | overloaded ) [,;.] \s
       (?: please \s )? (?: re-?try | try \s again )
-    | ^ (?: please \s )? (?: re-?try | try \s again ) \b | \b please \s (?: re-?try | try \s
+    | ^ (?: re-?try | try \s again ) (?= [.!]? $ | \s (?: later | shortly | soon | in \s ) )
+    | \b please \s (?: re-?try | try \s
       again ) \b
     | \b an? \s (?: \w+ \s )? (?: problem | issue | failure | fault ) \s (?: has \s )? (?: occurred
       | arose ) (?= \s (?: while | during | when | with ) | [.!]? $ )
@@ -131,7 +134,7 @@ TELLING = re.compile(
     | \b E (?: CONN(?:REFUSED|RESET|ABORTED) | TIMEDOUT | NOENT | ACCES | PERM | PIPE | NOTFOUND
       | HOSTUNREACH | NETUNREACH | EXIST | ISDIR | NOTDIR | MFILE | AI_AGAIN | BUSY | NOSPC ) \b
     | \b (?: http | status | code ) [ /=:]{0,3} (?: \d\.\d \s )? (?: status \s
-      | code \s )* [45]\d\d \b
+      | code \s )* [45]\d\d \b (?! \s (?: is | are | was | were | means | stands ) )
     | \b [45]\d\d [ :-]{1,3} (?: bad \s (?: request | gateway ) | unauthori[sz]ed
       | forbidden | not \s (?: found | implemented ) | conflict | gone\b | too \s many | internal \s
       (?: server | error ) | service \s (?: temp | unav ) | gateway
@@ -175,7 +178,8 @@ TELLING = re.compile(
     | (?: bağlantı .{0,20} (?: reddedildi | kesildi ) | zaman \s aşımı | erişim \s engellendi
       | bulunamadı )
     | 超时 | 逾時 | 连接.{0,6}(?: 拒绝 | 失败 | 重置 | 断开 ) | 連線.{0,6}失敗 | 拒绝访问 | 没有权限
-    | 权限不足 | 不存在 | 找不到 | 无法 | 無法 | 失败 | 失敗 | 服务不可用 | 内部错误
+    | 权限不足 | 不存在 | 找不到 | 无法 | 無法 | 失败 (?! [率的者案] ) | 失敗 (?! [は率談例の] )
+    | 服务不可用 | 内部错误
     | タイムアウト | 接続.{0,6}(?: 拒否 | 失敗
       | リセット | 切断 ) | アクセス.{0,6}拒否 | 権限がありません
     | 見つかりません | 存在しません | できません(?:でした)? | できませんでした | 利用できません
@@ -236,13 +240,14 @@ NOT_FOUND = re.compile(
 """What a message of very few words says of the thing that was asked for."""
 
 LOG_LINE = re.compile(
-    r"^\W{0,3}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
+    r"^\W{0,3}\d{4}[-/]\d\d[-/]\d\d[ T,]{1,2}(?:\d\d:|[\[(]?[A-Z]{4,8}\b)"
+    r"|^\W{0,3}(?:\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]?\d \d\d:)"
     r"|^\W{0,3}\d\d/[A-Z][a-z]{2}/"
     r"|^\W{0,2}(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|NOTICE|CRITICAL)\b"
     r"|\b(?:level|lvl|severity)[\"']?[=:]",
 )
 HIT_LINE = re.compile(
-    r"^[^\s:]{1,200}[:\-]\d+[:\-]|^\s{0,8}\d{1,6}\s?[\t|│→:]|^\s{0,8}\d{1,6}\s{2,}\S"
+    r"^(?!\d{4}-\d\d-\d\d)[^\s:]{1,200}[:\-]\d+[:\-]|^\s{0,8}\d{1,6}\s?[\t|│→:]|^\s{0,8}\d{1,6}\s{2,}\S"
 )
 """A line of a search (`file:12: text`), or of a file shown with its line numbers."""
 TEST_REPORT = re.compile(

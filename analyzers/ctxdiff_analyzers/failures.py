@@ -290,7 +290,8 @@ def _is_of_a_program(flat: str, said: str, before: int) -> bool:
     rest = flat.replace(said, "", 1).lstrip()
     if before == 0 and (not rest or rest.startswith((":", "(", "-"))):
         return True
-    if before <= 1 and len(flat.split()) <= prose.FEW_WORDS and not tongues.DATED.search(flat):
+    is_end = flat.rstrip(" .!").endswith(said)
+    if before <= 1 and is_end and len(flat.split()) <= prose.FEW_WORDS:
         return True
     return prose.THING.search(rest) is not None or prose.THING.search(said) is not None
 

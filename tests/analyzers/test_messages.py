@@ -60,6 +60,16 @@ def test_a_last_line_that_quotes_an_error_is_content(text: str) -> None:
     assert failure(text) is None
 
 
+def test_dated_records_are_no_log_whose_last_line_is_one_of_many() -> None:
+    table = "\n".join(f"2026-04-{day:02},lamp,{day * 3}.00" for day in range(10, 20))
+    assert failure(table) is None
+    found = failure(f"{table}\n[exit status 1]")
+    assert found is not None
+    assert found.rule == "exit"
+    log = "\n".join(f"2026-04-{day:02} 10:00:00 ERROR lamp {day}" for day in range(10, 20))
+    assert failure(f"{log}\nError: connection refused") is None
+
+
 def test_an_envelope_that_went_well_says_more_than_its_fields() -> None:
     record = '{"success": true, "errors": [{"message": "old"}], "error": "old"}'
     assert failure(record) is None
@@ -94,6 +104,9 @@ def test_a_bracket_of_prose_is_no_mark(text: str) -> None:
         *("The handshake failed between the parties.", "500 internal units were sold."),
         *("Returned 404 units to stock.", "Unknown artist, oil on canvas."),
         *("Human error: the valve was left open.", "Unable to locate the deed of 1920."),
+        *("Solicitud denegada por falta de avales.", "الطلب مرفوض لعدم توقيع المالك"),
+        *("HTTP 410 is what the archive answers.", "retry: 5", "失敗例の一覧です。"),
+        *("Forbidden Planet, 1956", "Not found in this list: 'heron'. Did you mean 'herons'?"),
         *("La sesión fue rechazada por el juez.", "O serviço militar é obrigatório."),
         *(
             "服务费不足",
