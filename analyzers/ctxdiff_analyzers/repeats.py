@@ -1,13 +1,14 @@
 """What a single text says more than once."""
 
+# ruff: noqa: RUF001  # full stops and brackets of several scripts
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 READ = 200_000
@@ -15,6 +16,8 @@ READ = 200_000
 LEAST_UNIT = 40
 """Code points of a paragraph or line from which saying it twice is telling."""
 LEAST_WORDS = 5
+LEAST_PASSAGE, PASSAGE_WORDS = 200, 20
+"""Code points and words of lines from which they are a passage and no rows of what was pasted."""
 LEAST_WHOLE = 12
 """Code points of a text that is nothing but itself twice."""
 LEAST_VALUE = 30
@@ -26,6 +29,11 @@ WINDOW = 3
 LEAST_LINE = 8
 WINDOWS = 512
 """Windows by which a text is known, at most."""
+_FULL_STOP = re.compile(r"[。！？]")
+_SENTENCE = re.compile(r"[^\W\d_]{2}[)\]\"'»”’」]{0,2}(?:[.!?…:;](?=\s|$)|[。！？؟।])")
+"""The end of a sentence behind a word."""
+_LABEL = re.compile(r"(?:[-*•>#]{1,6}\s+|[\[(<{【「]?[\w#.-]{1,16}[\])>}】」:.]{1,2}\s+){1,2}")
+"""What numbers or names a passage at its start: `[2]`, `b)`, `doc-3:`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,26 @@ def repeated(text: str, *, paragraphs_only: bool = False) -> Repeat | None:
     return max(found, key=lambda one: one.extra_chars, default=None)
 
 
+def passage_twice(text: str) -> Repeat | None:
+    """The longest passage of prose that a text holds again, under another number or name.
+
+    One line or several in a row; rows of tables, logs and code are none.
+    """
+    read = text[:READ]
+    lines = list(_lines(read))
+    first: dict[str, int] = {}
+    best: Repeat | None = None
+    at = 0
+    while at < len(lines):
+        earlier = first.setdefault(lines[at].said, at)
+        count = 0 if earlier == at else _in_common(lines, earlier, at)
+        found = _passage(read, lines[at : at + count]) if count else None
+        if found is not None and (best is None or found.extra_chars > best.extra_chars):
+            best = found
+        at += max(1, count)
+    return best
+
+
 def doubled(text: str) -> Repeat | None:
     """The text of which `text` is two copies, with nothing but space between them."""
     bare = text.strip()
@@ -91,6 +119,49 @@ def windows(text: str) -> frozenset[int]:
         for at in range(len(telling) - WINDOW + 1)
     }
     return frozenset(found if len(found) <= WINDOWS else sorted(found)[:WINDOWS])
+
+
+class _Line(NamedTuple):
+    bare: str
+    said: str
+    """Without what numbers or names it."""
+    start: int
+    """Of `said`."""
+    end: int
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """The lines that are not empty."""
+    for found in re.finditer(r"[^\n]+", text):
+        bare = found[0].strip()
+        if bare:
+            label = _LABEL.match(bare)
+            said = bare if label is None else bare[label.end() :]
+            end = found.start() + len(found[0].rstrip())
+            yield _Line(bare, said, end - len(said), end)
+
+
+def _in_common(lines: Sequence[_Line], earlier: int, at: int) -> int:
+    """How many lines from both places on are the same, those between them at most."""
+    count = 1
+    while (
+        earlier + count < at
+        and at + count < len(lines)
+        and lines[earlier + count].bare == lines[at + count].bare
+    ):
+        count += 1
+    return count
+
+
+def _passage(text: str, lines: Sequence[_Line]) -> Repeat | None:
+    """The passage that these lines are, where they are prose and no trifle."""
+    piece = text[lines[0].start : lines[-1].end]
+    ended = sum(1 for line in lines if _SENTENCE.search(line.said))
+    is_prose = len(piece.split()) >= PASSAGE_WORDS or len(_FULL_STOP.findall(piece)) > 1
+    is_varied = len({line.said for line in lines}) == len(lines)
+    if len(piece) < LEAST_PASSAGE or not (is_prose and is_varied) or 2 * ended < len(lines):
+        return None
+    return Repeat(piece, max(2, text.count(piece)), lines[0].start)
 
 
 def _is_pattern(text: str, half: int) -> bool:

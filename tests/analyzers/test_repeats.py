@@ -6,7 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from ctxdiff_analyzers.repeats import doubled, doubled_in_result, repeated, windows
+from ctxdiff_analyzers.repeats import (
+    doubled,
+    doubled_in_result,
+    passage_twice,
+    repeated,
+    windows,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,3 +128,65 @@ def test_a_text_that_is_itself_twice_is_found(text: str, between: str) -> None:
     if not is_pattern:
         assert found is not None
         assert found.copies == 2
+
+
+PASSAGE = (
+    "Members may borrow up to four tools for nine days each, and one of them may be a machine. "
+    "Whoever brings a machine back without cleaning it pays eight euro, and whoever brings it back "
+    "broken pays what the repair costs, up to the price of a new one."
+)
+CLAUSES = "\n".join(f"{n}. {part}." for n, part in enumerate(PASSAGE[:-1].split(". "), 1))
+TRACE = "\n".join(
+    f'  File "/srv/yard/{name}.py", line {n}, in {name}\n    return step(self.store, name, {n})'
+    for n, name in enumerate(("open", "read", "lend", "give", "book", "save"), 11)
+)
+REGEL = (
+    "会員は工具を四つまで九日間借りることができ、そのうち一つは機械でもよい。掃除をせずに返した者は八ユーロを払う。"
+    * 4
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[1] {PASSAGE}\n[2] {PASSAGE}\nWhat do I pay?",
+        f"(a) {PASSAGE}\n(b) Other words.\n(c) {PASSAGE}",
+        f"- {PASSAGE}\nand once more\n- {PASSAGE}",
+        f"doc-4: {PASSAGE}\ndoc-9: {PASSAGE}",
+        f"【1】 {PASSAGE}\n【2】 {PASSAGE}",
+    ],
+)
+def test_a_passage_that_comes_again_under_another_name_is_found(text: str) -> None:
+    found = passage_twice(text)
+    assert found is not None
+    assert (found.piece, found.copies) == (PASSAGE, 2)
+    assert text[found.second_at :].startswith(PASSAGE)
+
+
+def test_a_passage_of_several_lines_is_found_whole() -> None:
+    found = passage_twice(f"<ctx>\n[a] {CLAUSES}\n[b] {CLAUSES}\n</ctx>\nWhat now?")
+    assert found is not None
+    assert (found.piece, found.copies) == (CLAUSES.removeprefix("1. "), 2)
+
+
+def test_a_passage_without_spaces_is_one_by_its_full_stops() -> None:
+    found = passage_twice(f"[1] {REGEL}\n[2] {REGEL}")
+    assert found is not None
+    assert found.piece == REGEL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PASSAGE,
+        f"[1] {PASSAGE}\n[2] {PASSAGE.replace('nine', 'ten')}",
+        f"[1] {PASSAGE[:150]}\n[2] {PASSAGE[:150]}",
+        "\n".join(["x=1;" * 90] * 3),
+        "\n".join([",".join(map(str, range(120)))] * 2),
+        f"{TRACE}\nand again\n{TRACE}",
+        "\n".join([PASSAGE[:60] + "."] * 9),
+        "",
+    ],
+)
+def test_altered_and_short_passages_and_rows_are_left_alone(text: str) -> None:
+    assert passage_twice(text) is None

@@ -22,7 +22,14 @@ from ctxdiff_analyzers.matching import bare_digest, is_marker
 from ctxdiff_analyzers.pairing import Result, pairs
 from ctxdiff_analyzers.paths import path_of
 from ctxdiff_analyzers.ranges import overlap, same_target
-from ctxdiff_analyzers.repeats import Repeat, doubled, doubled_in_result, repeated, windows
+from ctxdiff_analyzers.repeats import (
+    Repeat,
+    doubled,
+    doubled_in_result,
+    passage_twice,
+    repeated,
+    windows,
+)
 from ctxdiff_analyzers.timeline import Timeline
 
 LEAST_RESULT, LEAST_ASKED = 160, 40
@@ -292,7 +299,9 @@ def _repeat(text: str, *, is_prompt: bool, is_new: bool) -> Repeat | None:
         # What people paste repeats itself; a message that is itself twice was sent twice.
         found = doubled(text)
         pasted = None if found else repeated(text, paragraphs_only=True)
-        return found or (pasted if pasted and len(pasted.piece) >= PASTED_UNIT else None)
+        if pasted is not None and len(pasted.piece) >= PASTED_UNIT:
+            return pasted
+        return found or passage_twice(text)
     found = repeated(text)
     if found is None or (is_new and len(found.piece) < LEAST_NEW_UNIT and found.copies < 3):
         return None
