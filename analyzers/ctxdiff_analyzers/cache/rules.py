@@ -126,6 +126,11 @@ def model_of(call: CallHead) -> str:
     return found if isinstance(found, str) else ""
 
 
+def is_sure(provider: str) -> bool:
+    """False for a provider, by `Rules.name`, that may miss a prefix which stayed as it was."""
+    return _rules(provider, None).sure
+
+
 @cache
 def minimum_of(model: str) -> Minimum | None:
     """The smallest prefix that is cached for a model; None where nobody says."""

@@ -33,7 +33,7 @@ def expired(case: Situation) -> Suspect | None:
     gap = case.gap_s
     if life is not None and gap is not None:
         unsaid = case.told.read is None and not case.rules.explicit
-        if gap > (max(life, LONG_GAP_S) if unsaid else life):
+        if gap >= (max(life, LONG_GAP_S) if unsaid else life):
             return Suspect(
                 "cache_expired",
                 "ttl_expired",
@@ -79,7 +79,7 @@ def expired_too(case: Situation, found: Suspect | None, expected: int | None) ->
     lives = _lives(case, case.marks_before) if case.rules.explicit else set[int]()
     plain = case.rules.life_s(stated if isinstance(stated, str) else None)
     life = max(lives, default=plain)
-    if life is None or case.gap_s is None or case.gap_s <= life:
+    if life is None or case.gap_s is None or case.gap_s < life:
         return None
     return Suspect(
         "cache_expired",

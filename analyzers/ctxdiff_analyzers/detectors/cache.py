@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ctxdiff_analyzers.cache.rules import is_sure
 from ctxdiff_analyzers.cache.verdict import Verdict, cache_verdict
 from ctxdiff_analyzers.detectors.scene import Scene
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall, Severity
 
 LARGE_LOSS = 1_024
 """Tokens from which a lost prefix is worth money: nothing shorter is cached by most providers."""
+NEARLY_ALL = 0.75
+"""Part of what could be read that a break leaves readable, from which it explains little."""
+LASTING = frozenset(("below_min_cacheable", "no_cache_configured"))
+"""Causes by which no turn loses what another one had."""
 GRAVE = frozenset(("breakpoint_limit_exceeded",))
 
 
@@ -68,10 +73,23 @@ def _why(found: Verdict) -> str | None:
 def _severity(scene: Scene, found: Verdict) -> Severity:
     if found.cause in GRAVE and scene.turn.call.error is not None:
         return "high"
+    if found.cause in LASTING or _explains_little(found):
+        return "low"
     large = (found.lost_tokens or 0) >= LARGE_LOSS
     read_nothing = found.certainty == "measured" and found.reported.read == 0
     missed = found.code != "cache_unused" and read_nothing
-    return "medium" if missed or (large and found.cause != "below_min_cacheable") else "low"
+    return "medium" if missed or large else "low"
+
+
+def _explains_little(found: Verdict) -> bool:
+    """Whether nearly all was left readable, at a provider that may miss it all the same.
+
+    The end of the earlier prompt was sent once, or nothing changed at all.
+    """
+    could, expected = found.could_be_read, found.predicted
+    if is_sure(found.provider) or not could or expected is None:
+        return False
+    return found.code != "cache_expired" and expected >= NEARLY_ALL * could
 
 
 def _figures(found: Verdict) -> Iterator[tuple[str, int]]:
