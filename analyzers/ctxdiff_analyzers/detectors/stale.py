@@ -19,10 +19,11 @@ TOLD = 5
 READ = 4_000
 EVENTS = re.compile(
     r"(?:^|[_\W]|(?<=[a-z])(?=[A-Z]))(?:run|exec(?:ute)?|test|build|lint|compile|deploy|bash|shell"
-    r"|command|terminal|script|eval|python|query_?next|next)(?:s|$|[_\W]|(?=[A-Z]))",
+    r"|command|terminal|script|eval|python|query_?next|next|roll|dice|random|shuffle|draw|now|clock)"
+    r"(?:s|$|[_\W]|(?=[A-Z]))",
     re.IGNORECASE,
 )
-"""Names of tools that do something each time: what they gave before is history and not stale."""
+"""Names of tools that do something each time, or draw by lot: what they gave before is history and not stale."""
 ALIKE = 0.4
 """Words that two answers to a question without arguments must share: else it asks for the next
 thing, and not for the same one again."""
