@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from ctxdiff_analyzers.align import in_order
@@ -22,8 +23,11 @@ from ctxdiff_analyzers.edits import FORM_ONLY, edit
 from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.exchanges import result_at
 from ctxdiff_analyzers.findings import Finding, NextCall, Severity
+from ctxdiff_analyzers.lineage import predecessor
 from ctxdiff_analyzers.matching import is_marker
 from ctxdiff_analyzers.paths import path_of
+from ctxdiff_analyzers.similar import FLOOR, Candidate, similarity, sketch
+from ctxdiff_analyzers.timeline import Timeline, Turn
 
 LARGE_SHARE = 0.05
 """Part of the previous turn that makes a loss of untagged text more than a trifle."""
@@ -64,7 +68,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
     told = {event.content_hash for event in evictions(scene.mine).events}
     compacted = compaction_of(scene)
     # What a broken pair misses is told with the pair, what a summary carries with the summary.
-    elsewhere = broken_partners(scene) | _carried(compacted) | _merged(scene)
+    elsewhere = broken_partners(scene) | _carried(compacted) | _merged(scene) | _tail(scene)
     gone = [
         i
         for i in _gone(scene, compacted)
@@ -123,7 +127,7 @@ def edits(scene: Scene) -> Iterator[Finding]:
         and i not in replaced
         and j not in standing
         and j not in joined
-        and not _asks_anew(scene, i, j)
+        and (_has_grown(scene) or not _asks_anew(scene, i, j))
         and not _is_same_image(scene, i, j)
         and not _points_to_image(scene, i, j)
     )
@@ -131,7 +135,7 @@ def edits(scene: Scene) -> Iterator[Finding]:
         before, now, inner = _strings(scene, i, j)
         found = edit(before, now)
         form_only = found.cause in FORM_ONLY
-        severity: Severity = "low" if form_only else "medium"
+        severity: Severity = "low" if form_only or _asks_anew(scene, i, j) else "medium"
         cause = found.cause if form_only else None
         place = path_of(scene.mine, scene.turn, j)
         path = None if place is None else f"{place}{inner}"
@@ -151,6 +155,14 @@ def _asks_anew(scene: Scene, i: int, j: int) -> bool:
         and j == max(at for at in news if is_conversation(scene.new_block(at)))
         and not any(is_conversation(scene.new_block(new)) for new in scene.matching.new)
     )
+
+
+def _has_grown(scene: Scene) -> bool:
+    """True where the previous turn went on from one before it: its last message is history."""
+    assert scene.previous is not None
+    earlier = predecessor(scene.mine, scene.previous)
+    said = [b for b in earlier.inputs if is_conversation(scene.mine.blocks[b])] if earlier else []
+    return 0 < len({*said}) == len({*said}.intersection(scene.previous.inputs))
 
 
 def _is_same_image(scene: Scene, i: int, j: int) -> bool:
@@ -267,6 +279,33 @@ def _gone(scene: Scene, compacted: Compaction | None) -> list[int]:
 
 def _merged(scene: Scene) -> frozenset[int]:
     return frozenset(i for olds in merged_messages(scene).values() for i in olds)
+
+
+def _tail(scene: Scene) -> frozenset[int]:
+    """The last message of the previous turn where each turn ends with another such one.
+
+    A program that puts a reminder behind the user's message takes it back with the next one.
+    """
+    assert scene.previous is not None
+    old, new = _last_two(scene.mine, scene.previous), _last_two(scene.mine, scene.turn)
+    if old is None or new is None or old[1] not in scene.matching.gone:
+        return frozenset()
+    before, now = scene.text(scene.old_block(old[1])), scene.text(scene.new_block(new[1]))
+    is_like = similarity(*(Candidate(text, None, partial(sketch, text)) for text in (before, now)))
+    is_new = new[1] in scene.matching.new and old[0] not in scene.matching.gone
+    return frozenset((old[1],)) if is_new and is_like >= FLOOR else frozenset()
+
+
+def _last_two(timeline: Timeline, turn: Turn) -> tuple[int, int] | None:
+    """The last two messages, where both are no word of the model's and the last no result."""
+    said = [
+        index
+        for index, block in enumerate(turn.inputs)
+        if is_conversation(timeline.blocks[block]) and not is_marker(timeline, block)
+    ][-2:]
+    if len(said) < 2 or any(timeline.blocks[turn.inputs[i]].role == "assistant" for i in said):
+        return None
+    return None if result_at(timeline, turn.inputs[said[1]]) is not None else (said[0], said[1])
 
 
 def _carried(compacted: Compaction | None) -> frozenset[int]:

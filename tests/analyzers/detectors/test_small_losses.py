@@ -96,3 +96,26 @@ def test_a_retelling_in_the_models_name_is_a_compaction(surface: str, tmp_path: 
 def test_the_last_answer_behind_a_stub_is_no_compaction(surface: str, tmp_path: Path) -> None:
     found = told(wire.findings(surface, after(User("(goes on)"), *TALK[5:]), tmp_path))
     assert "context_compacted" not in dict(found)
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+def test_a_reminder_that_each_turn_ends_with_is_no_loss(surface: str, tmp_path: Path) -> None:
+    calls = [
+        Call((*call.said, User(f"<note>It is 9:{n}4. {n} hives are open. Be brief.</note>")))
+        for n, call in enumerate(wire.grown(TALK), 1)
+    ]
+    for turn in (2, 3):
+        assert "context_evicted" not in dict(told(wire.findings(surface, calls, tmp_path, turn)))
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+def test_a_lost_exchange_is_told_though_the_next_question_is_like_the_lost_one(
+    surface: str, tmp_path: Path
+) -> None:
+    said = (*TALK[:2], User("What does hive 14 weigh on Friday?"))
+    calls = [*wire.grown((*said, Say("Thirty kilos.")))]
+    calls.append(Call((*TALK[:2], User("What does hive 9 weigh on Friday?"))))
+    found = wire.findings(surface, calls, tmp_path)
+    assert [(one.code, one.severity) for one in found if one.code.startswith("context")] == [
+        ("context_edited", "low")
+    ]
