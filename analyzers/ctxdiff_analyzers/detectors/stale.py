@@ -23,7 +23,8 @@ EVENTS = re.compile(
     r"(?:s|$|[_\W]|(?=[A-Z]))",
     re.IGNORECASE,
 )
-"""Names of tools that do something each time, or draw by lot: what they gave before is history and not stale."""
+"""Names of tools that do something each time, or draw by lot: what they gave before is history and
+not stale."""
 ALIKE = 0.4
 """Words that two answers to a question without arguments must share: else it asks for the next
 thing, and not for the same one again."""
