@@ -15,7 +15,9 @@ from statistics import median
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.calling import BARE_ROLES
+from ctxdiff_analyzers.content import part_type
 from ctxdiff_analyzers.counts import turn_totals
+from ctxdiff_analyzers.detectors.answers import declines_in_words
 from ctxdiff_analyzers.detectors.arguments import fault_of
 from ctxdiff_analyzers.evictions import evictions
 from ctxdiff_analyzers.exchanges import (
@@ -36,6 +38,10 @@ MOST_GRAVE, MOST_CHANGED = 6, 8
 """Turns with a grave sign, and with any change, that are looked at in full."""
 SHORT_RESULT = 150
 """Tokens up to which a tool's result may be an error message and is read."""
+LONG_RESULT, MOST_LONG = 4_000, 100
+"""Tokens up to which a longer result is read, whose end may tell of an error, and how many are."""
+MOST_ANSWERS = 300
+"""Newest answers that are read in search of a refusal in words."""
 MOST_READ = 600
 """Results that are read, and calls that are checked, in search of one."""
 GROWTH, GROWTH_TOKENS = 4, 500
@@ -95,7 +101,7 @@ def _level(finding: Finding) -> int:
 def _grave(scope: Timeline, window: int | None) -> Iterator[int]:
     """Turns at which a call, its answer, a tagged block or a tool's result speaks of a fault."""
     told = {event.evicted_turn for event in evictions(scope).events}
-    told.update(_repeated_calls(scope), _strange_calls(scope))
+    told.update(_repeated_calls(scope), _strange_calls(scope), _refusals(scope))
     failed = set(_failed_results(scope))
     for turn, after in zip_longest(scope.turns, scope.turns[1:]):
         # What a tool was asked for may be why it failed.
@@ -113,6 +119,15 @@ def _went_wrong(scope: Timeline, turn: Turn, window: int | None) -> bool:
     if scope.has_outputs and call.finish_reason is not None and all(map(_may_be_empty, said)):
         return True
     return window is not None and (turn.usage.prompt_tokens or 0) >= ALARMING * window
+
+
+def _refusals(scope: Timeline) -> Iterator[int]:
+    """Turns whose answer refuses in a part of its own, or, among the newest, in a set phrase."""
+    for turn in scope.turns:
+        parts = (b for b in turn.outputs if scope.blocks[b].opens_json)
+        if any(scope.fact("part type", block, part_type) == "refusal" for block in parts):
+            yield turn.seq
+    yield from (turn.seq for turn in scope.turns[-MOST_ANSWERS:] if declines_in_words(scope, turn))
 
 
 def _may_be_empty(block: BlockHead) -> bool:
@@ -137,6 +152,8 @@ def _changed(scope: Timeline) -> Iterator[int]:
                 or old.call.response_model != new.call.response_model
                 or totals[at + 1] - totals[at] > max(GROWTH * usual, GROWTH_TOKENS)
                 or _repeats(new) > _repeats(old)
+                or (new.call.attempts or 1) > 1
+                or old.call.error is not None
                 or (new.usage.cache_read_tokens or 0) < (old.usage.cache_read_tokens or 0)
             ):
                 changed.add(new.seq)
@@ -169,19 +186,21 @@ def _strange_calls(scope: Timeline) -> Iterator[int]:
 
 
 def _failed_results(scope: Timeline) -> Iterator[int]:
-    """Turns that show a short result for the first time, which reports a failure."""
-    short = scope.known(
-        "short results",
+    """Turns that show a result for the first time which reports a failure."""
+    results = scope.known(
+        "results to read",
         lambda: frozenset(
             i
             for i, block in enumerate(scope.blocks)
-            if 0 < block.token_count <= SHORT_RESULT
+            if 0 < block.token_count <= LONG_RESULT
             and may_be_result(scope, i)
             and (block.role in BARE_ROLES or block.kind == "content_part")
         ),
     )
-    met = sorted(scope.present(short).items(), key=lambda item: item[1])
-    for block, seq in met[:MOST_READ]:
+    met = sorted(scope.present(results).items(), key=lambda item: item[1])
+    short = [item for item in met if scope.blocks[item[0]].token_count <= SHORT_RESULT]
+    long = [item for item in met if scope.blocks[item[0]].token_count > SHORT_RESULT]
+    for block, seq in (*short[:MOST_READ], *long[:MOST_LONG]):
         if scope.known(f"fails {block}", partial(_fails, scope, block)):
             yield seq
 

@@ -61,6 +61,34 @@ def test_only_the_agent_that_is_asked_about_is_suspected(make: SimpleNamespace) 
     assert told(timeline, timeline.of_agent("b")) == [(2, "output_truncated")]
 
 
+def test_a_refusal_and_a_retry_are_suspected_without_a_turn(make: SimpleNamespace) -> None:
+    run = make.run(has_outputs=True)
+    done = {"outputs": [make.assistant("a")], "finish_reason": "stop"}
+    words = make.assistant("I'm sorry, but I can't help with that.")
+    part = make.call({"type": "refusal", "refusal": "No."})
+    run.add(make.user("q"), **done)
+    run.add(make.user("q"), make.user("r"), outputs=[words], finish_reason="stop")
+    run.add(make.user("q"), make.user("s"), outputs=[part], finish_reason="stop")
+    assert [code for _, code in told(run.done())] == ["output_refused", "output_refused"]
+    again = make.run(has_outputs=True)
+    again.add(make.user("q"), **done)
+    again.add(make.user("q"), make.assistant("a"), make.user("r"), attempts=3, **done)
+    assert told(again.done()) == [(2, "call_retried")]
+
+
+def test_the_last_line_of_a_longer_result_is_read_too(make: SimpleNamespace) -> None:
+    run = make.run(has_outputs=True)
+    call = make.call({"type": "tool_use", "id": "1", "name": "stock", "input": {}})
+    offered, q = make.schema({"name": "stock"}), make.user("q")
+    rows = "\n".join(f"lamp {number}, {number} pieces" for number in range(200))
+    text = f"{rows}\nError: connection reset by peer"
+    cut = make.part({"type": "tool_result", "tool_use_id": "1", "content": text}, tokens=1_400)
+    done = {"outputs": [make.assistant("Many.")], "finish_reason": "end_turn"}
+    run.add(offered, q, outputs=[call], finish_reason="tool_use")
+    run.add(offered, q, call, cut, **done)
+    assert told(run.done()) == [(2, "tool_error")]
+
+
 def test_a_long_run_is_searched_without_reading_it(make: SimpleNamespace) -> None:
     run = make.run(has_outputs=True)
     system = make.system("be brief")

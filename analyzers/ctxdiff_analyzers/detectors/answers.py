@@ -13,6 +13,7 @@ from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.finish import is_cut_off, was_declined
 from ctxdiff_analyzers.schemas import calls_in, is_unanswered
+from ctxdiff_analyzers.timeline import Timeline, Turn
 
 LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxTokens")
 REFUSAL_TOKENS = 80
@@ -61,11 +62,7 @@ def refused(scene: Scene) -> Iterator[Finding]:
 
 def _declined_in_words(scene: Scene) -> Iterator[Finding]:
     """An answer that is nothing but the set phrase of a refusal."""
-    answer = [scene.mine.blocks[block] for block in scene.turn.outputs]
-    if len(answer) != 1 or answer[0].is_empty or answer[0].token_count > REFUSAL_TOKENS:
-        return
-    said = _words(scene.text(answer[0])) if answer[0].kind != "image" else ""
-    if DECLINED.fullmatch(said):
+    if declines_in_words(scene.mine, scene.turn):
         yield scene.finding(
             "output_refused",
             "medium",
@@ -74,6 +71,20 @@ def _declined_in_words(scene: Scene) -> Iterator[Finding]:
             evidence=_evidence(scene),
             next=_show_answer(scene),
         )
+
+
+def declines_in_words(mine: Timeline, turn: Turn) -> bool:
+    """Whether the turn's whole answer is the set phrase of a refusal."""
+    answer = [mine.blocks[block] for block in turn.outputs]
+    if len(answer) != 1 or answer[0].is_empty or answer[0].token_count > REFUSAL_TOKENS:
+        return False
+    if answer[0].kind == "image":
+        return False
+    return mine.fact("declines", turn.outputs[0], _declines)
+
+
+def _declines(text: str) -> bool:
+    return DECLINED.fullmatch(_words(text)) is not None
 
 
 def _words(text: str) -> str:
