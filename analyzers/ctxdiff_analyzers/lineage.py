@@ -22,8 +22,8 @@ def predecessor(timeline: Timeline, turn: Turn) -> Turn | None:
 
     That is the turn right before, unless an earlier one holds more of what was said. System text
     and tools do not count, since conversations of one program share them. None for an agent's
-    first turn, and where nobody named the agent also for a conversation's first turn, if what
-    stands in front of it is another program's.
+    first turn, and for a conversation's first turn if what stands in front of it is another
+    program's: where nobody named the agent, or the turns before go on without it.
 
     Args:
         timeline: holds all turns of the agent.
@@ -42,7 +42,7 @@ def predecessor(timeline: Timeline, turn: Turn) -> Turn | None:
     # A conversation's only message may have had a marker that has moved on since.
     bare = _bare(timeline, turn)
     found = max(reversed(recent), key=lambda earlier: len(bare & _bare(timeline, earlier)))
-    if turn.agent is not None or bare & _bare(timeline, found):
+    if bare & _bare(timeline, found):
         return found
     return _of_its_own(timeline, turn, recent, mine[at + 1 : at + 1 + LOOK_BACK])
 
@@ -50,18 +50,20 @@ def predecessor(timeline: Timeline, turn: Turn) -> Turn | None:
 def _of_its_own(
     timeline: Timeline, turn: Turn, recent: Sequence[Turn], next_few: Sequence[Turn]
 ) -> Turn | None:
-    """Which turn an unnamed one goes on from that shares nothing of what was said."""
+    """Which turn one goes on from that shares nothing of what was said."""
     heads = [timeline.blocks[block] for block in turn.inputs]
     newest = recent[-1]
     if any(head.role == "assistant" for head in heads):
         return newest
+    # A call on the side: what came before goes on without it.
+    talk = _bare(timeline, newest)
+    is_beside = bool(talk) and any(talk <= _bare(timeline, later) for later in next_few)
+    if turn.agent is not None and not is_beside:
+        return newest
     if any(map(is_prompt, heads)):
-        return next(
-            (one for one in reversed(recent) if _is_prompted_alike(timeline, one, turn)), None
-        )
-    # A call without instructions: on the side, when what came before goes on without it.
-    last = next((b for b in reversed(newest.inputs) if is_conversation(timeline.blocks[b])), None)
-    return None if any(last in later.inputs for later in next_few) else newest
+        alike = (one for one in reversed(recent) if _is_prompted_alike(timeline, one, turn))
+        return next(alike, None)
+    return None if is_beside else newest
 
 
 def _is_prompted_alike(timeline: Timeline, old: Turn, new: Turn) -> bool:

@@ -120,12 +120,20 @@ def test_unnamed_conversations_of_other_programs_are_no_change_of_a_prompt(
     assert [one.previous for one in found.values()] == [None, None, None, 1, 2, 3, 4, 5, 6]
 
 
-def test_a_question_on_the_side_without_instructions_loses_none(make: SimpleNamespace) -> None:
+@pytest.mark.parametrize("agent", [None, "desk"])
+@pytest.mark.parametrize("own", [None, "Make titles. Three words, no more, in English."])
+@pytest.mark.parametrize("mark", [{}, MARK])
+def test_a_question_on_the_side_changes_no_instructions(
+    make: SimpleNamespace, mark: dict[str, Any], own: str | None, agent: str | None
+) -> None:
     run = make.run()
-    talk = [make.system("You keep the harbour log."), make.user("Which ships are in?")]
-    run.add(*talk)
-    run.add(make.user("Give this conversation a title of three words."))
-    run.add(*talk, make.assistant("The Anna."), make.user("Since when?"))
+    asked = {"type": "text", "text": "Which ships are in?"}
+    prompt = make.system("You keep the harbour log.")
+    run.add(prompt, make.part(asked | mark), agent=agent)
+    title = make.user("Give this conversation a title of three words.")
+    run.add(*([] if own is None else [make.system(own)]), title, agent=agent)
+    told = make.assistant("The Anna.")
+    run.add(prompt, make.part(asked), told, make.user("Since when?"), agent=agent)
     timeline = run.done()
     assert [explain(timeline, seq).findings for seq in (1, 2, 3)] == [(), (), ()]
 
