@@ -185,5 +185,6 @@ def _within(part: Any, whole: Any, left: list[int]) -> bool:
         )
     if isinstance(part, str) and isinstance(whole, str) and part != whole:
         start = common_prefix(part, whole)
-        return start >= 8 and len(part) - start <= 80 and len(part) < len(whole)
+        is_start = start >= 8 and len(part) - start <= 80 and len(part) < len(whole)
+        return is_start or shortening(whole, part) is not None
     return bool(part == whole)

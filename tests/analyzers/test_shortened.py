@@ -23,6 +23,10 @@ BERTHS = "\n".join(
 TIDES = "満潮は午前六時十二分、潮位は二百十センチです。干潮は正午過ぎで、岸壁は使えません。午後は風が強まります。"
 
 
+def parts(*texts: str) -> str:
+    return json.dumps([{"type": "text", "text": text} for text in texts], ensure_ascii=False)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "kept"),
     [
@@ -36,6 +40,14 @@ TIDES = "満潮は午前六時十二分、潮位は二百十センチです。�
         (LISTING, "[Old tool result content cleared]", 0),
         (LISTING, json.dumps({"order": "W-220", "state": "packed", "lines": ROWS[:3]}), None),
         (json.dumps({"a": REPORT}), json.dumps({"a": REPORT[:60] + "..."}), None),
+        # In the parts of a result, too.
+        (parts(REPORT, BERTHS), parts(REPORT[-150:], BERTHS), None),
+        (parts(REPORT, BERTHS), parts("[older result removed]", BERTHS), None),
+        (
+            json.dumps({"at": 4, "log": LOG}),
+            json.dumps({"at": 4, "log": LOG[:60] + LOG[-60:]}),
+            None,
+        ),
         # A mark may be longer than what it stands for.
         (BERTHS, BERTHS[:40] + "\n[list ends here, it was cut off at 50 characters]", 40),
         (
@@ -84,6 +96,8 @@ def test_a_shorter_form_of_a_text_is_a_cut(old: str, new: str, kept: int | None)
         (REPORT + "\n\n   ", REPORT),
         (LISTING, json.dumps({"order": "W-221", "state": "sent", "lines": ROWS[:3]})),
         (BERTHS, BERTHS.replace("Terne;9;Solheim\n", "")),
+        (parts(REPORT, BERTHS), parts(REPORT.replace(" Filter two was changed at noon because", " And"), BERTHS)),
+        (parts(BERTHS, REPORT), parts("The berths are closed.", REPORT)),
         (BERTHS, "The berths are closed today."),
         (BERTHS, "Alke was removed from the list by the harbour master."),
         (BERTHS, '["deleted"]'),
