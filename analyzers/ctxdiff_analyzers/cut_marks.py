@@ -83,11 +83,11 @@ _COUNTED = (
     rf"{_OPEN}\s*(?:{_DOTS}\s*|\+\s*|and\s+|und\s+|et\s+|y\s+){_COUNT}\s*{_DOTS}?\s*{_CLOSE}"
     rf"|{_OPEN}\s*\d[\d.,' ]*\s*{_MORE}\s+{_UNIT}\s*{_CLOSE}"
 )
-_ELIDED = rf"{_OPEN}\s*{_DOTS}\s*{_CLOSE}"
+_ELIDED = rf"(?<![\w\])])[\[<(«【（〔［]\s*{_DOTS}\s*{_CLOSE}"
 _CITED = r"[^()\n]{0,80}?(?:\b(?:1[89]|20)\d\d\b|\bpp?\. ?\d|ibid|laugh|applause|sic\b)"
 _NOTED = (
     rf"{_DOTS}\s*(?:[\[<{{«【（〔［]|\((?!{_CITED}))[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
-    rf"|{_OPEN}\s*{_DOTS}[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
+    rf"|(?<![\w\])])[\[<(«【（〔［]\s*{_DOTS}[^\[\]<>(){{}}\n]{{1,80}}{_CLOSE}"
     rf"|(?<![\w\])]){_OPEN}\s*(?:cut|snip|more|continued|rest)\s*{_CLOSE}"
 )
 """A note in brackets beside or behind dots, in whatever language."""
@@ -103,7 +103,7 @@ LINE = re.compile(
     \A\s*(?:
         [-=*\#~.…/|>+\s]{{2,}}[^\n]{{0,100}}?(?:{_WORD})[^\n]{{0,100}}
       | {_DOTS}\s*(?:\(?\s*(?:and\s+)?{_COUNT}\b[^\n]{{0,60}})
-      | {_DOTS}
+      | \.{{3,5}} | …+ | ⋯+
       | \d[\d.,' ]*\s*{_MORE}\s+{_UNIT}\b[^\n]{{0,60}}
       | \+?\d[\d.,' ]*\s*{_UNIT}\s+[^\n]{{0,20}}?(?:{_WORD})[^\n]{{0,60}}
       | (?:the\s+|this\s+)?(?:output|result|response|content|text|file|log|listing|message|document

@@ -11,7 +11,8 @@ import re
 HEAD = re.compile(
     r"""
     (?: [\w$.:]{0,80} (?: error | exception ) | (?-i: [\w$.:]{0,80} [a-z] Fault )
-      | (?! human | pilot | clerical | medication | measurement | rounding | standard | sampling
+      | (?! one | an?\b | the | only | no\b | human | pilot | clerical | medication | measurement
+        | rounding | standard | sampling
         | operator | driver | judicial | typing | printing | spelling | grammar | translation
         | accounting | calculation | mean | relative | absolute | refractive | type )
         [a-z]+ \s (?: error | exception )

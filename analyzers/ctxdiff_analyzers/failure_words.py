@@ -15,7 +15,8 @@ TELLING = re.compile(
       | timed \s out | failed | error )
     | \b broken \s pipe | \b no \s route \s to \s host | \b (?: host | network ) \s (?: is \s )?
       (?: down | unreachable ) | \b name \s (?: or \s service \s not \s known | resolution )
-    | \b temporary \s failure | \b getaddrinfo | \b socket \s hang \s up
+    | \b temporary \s failure | \b getaddrinfo (?= \s? [:\[(]? \s? (?: E | fail | error | \W* $ ) )
+    | \b socket \s hang \s up
     | \b timed \s out \b | ^ time-?out [.!]? $ | \b time-?out \s (?: after | while | waiting
       | reached
       | exceeded | expired | error | of \s \d+ \s? \w+ \s exceeded )
@@ -34,7 +35,8 @@ TELLING = re.compile(
     | \b (?: no \s space \s left | disk \s (?: is \s )? full | out \s of \s memory
       | quota \s exceeded )
     | \b read-only \s file \s system | \b is \s a \s directory | \b segmentation \s fault
-    | \b core \s dumped | \b stack \s overflow | \b database \s is \s locked | \b deadlock
+    | \b core \s dumped | \b (?-i: [Ss]tack ) \s (?-i: overflow )
+    | \b database \s is \s locked | \b deadlock
     | \b internal \s (?: server \s )? error | \b service \s (?: is \s )? (?: temporarily \s )?
       unavailable | \b bad \s (?: gateway | request )
       (?= \W* $ | \s? [:.(,-] | \s (?: error | for | from | sent | to ) \b )
@@ -111,7 +113,8 @@ TELLING = re.compile(
     | \b under \s maintenance | \b (?: service | server | system | database | api ) \b .{0,30}
       \b maintenance
     | \b circuit \s breaker | \b quota \s .{0,20} exhausted | \b socket \s time-? \s? out
-    | \b connect \s error | \b violates \s (?: \w+ \s ){0,2} constraint | \b duplicate \s key
+    | \b connect \s error | \b violates \s (?: \w+ \s ){0,2} constraint
+    | \b duplicate \s key (?! \s update )
     | \b (?: did | does | is ) \s not \s respond (?: ing )? | \b no \s (?: response
       | answer ) \s from
     | \b (?: do | does | did ) \s not \s have \s (?: the \s )? (?: permission | access | rights )

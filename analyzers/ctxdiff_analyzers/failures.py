@@ -50,6 +50,7 @@ MOST_TOLD = 18
 """Words of a message in another tongue, at most."""
 MOST_TAIL = 300
 """Code points of a last line that is an error message."""
+_DOCUMENT = ("# ", "## ", "### ", "#### ", "<", "- ", "* ", "• ", "$ ", ">>> ", "@", "|", "=")
 _HEADING = re.compile(r"^#{1,6} |^<h\d", re.MULTILINE)
 _SIGNS = re.compile(r"^[^\w\[<]{1,4}(?<!#)(?<!/)(?<!-)(?<!\*)\s")
 _NUMBERED = re.compile(r"[a-z][\w.-]{1,20}: \(\d{1,4}\) ")
@@ -202,8 +203,8 @@ def _rule_of(bare: str) -> Rule | None:
     if _is_broken_off_by(bare, last):
         return "tail"
     short = whole and len(bare) <= SHORT_CHARS and len(lines) <= SHORT_LINES
-    # A heading, and a page of markup, are of a document.
-    is_document = bare.startswith(("# ", "<"))
+    # A heading, an item of a list, a prompt and a page of markup are of a document.
+    is_document = bare.startswith(_DOCUMENT)
     return "phrase" if short and not is_document and _is_message(plain) else None
 
 

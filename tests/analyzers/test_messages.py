@@ -80,6 +80,33 @@ def test_an_envelope_that_went_well_says_more_than_its_fields() -> None:
     assert (found.rule, found.said) == ("field", "no free desk")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* Getaddrinfo is coded in a file of its own",
+        "### Repairing malformed requests",
+        "$ ping birch\n  ping: operation not permitted",
+        "INSERT INTO trees VALUES (1, 'birch') ON DUPLICATE KEY UPDATE name = 'birch'",
+        "One exception: trees that stood there before 1950",
+        "=item No such tree: %s",
+    ],
+)
+def test_an_item_of_a_document_is_no_failure(text: str) -> None:
+    assert failure(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The first lines of the module are these:\n    if tree.is_old(): { ... }",
+        "The bar is made with one call and hidden in tests: bar(..., display=False)",
+        "Names of trees in the northern parks\n......................................",
+    ],
+)
+def test_dots_of_code_and_ornament_are_no_mark(text: str) -> None:
+    assert cut_mark(text) is None
+
+
 @pytest.mark.parametrize("text", messages.MARKED)
 def test_a_mark_that_names_what_is_missing_or_nothing_is_one(text: str) -> None:
     assert cut_mark(text) is not None
