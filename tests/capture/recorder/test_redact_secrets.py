@@ -9,6 +9,7 @@ import re
 import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -285,7 +286,7 @@ def test_a_trace_that_is_begun_anew_counts_anew(path: Path) -> None:
         tracer.submit(exchange(KEY))
 
     assert texts(path) == [["[secret:aws-key#1]"]]
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("select kind, number from ctx_secret").fetchall() == [
             ("aws-key", 1)
         ]
