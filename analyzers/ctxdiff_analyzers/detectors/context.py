@@ -85,6 +85,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
     gone_blocks = sorted((scene.old_block(i) for i in gone), key=lambda block: -block.token_count)
     tokens, _ = tokens_of(gone_blocks)
     cause = _cause_of_loss(scene, gone, kept)
+    goes_on = bool(kept) or scene.sends_back()
     severity: Severity = "medium"
     small = tokens < LARGE_SHARE * total_tokens(scene.mine, scene.previous)
     if small or cause == "thinking_blocks_dropped" or not kept or min(gone) > max(kept):
@@ -102,9 +103,9 @@ def losses(scene: Scene) -> Iterator[Finding]:
         if cause == "history_front_trimmed"
         else None,
         path=path_of(scene.mine, scene.previous, min(gone)),
-        certainty="measured" if kept else "inferred",
+        certainty="measured" if goes_on else "inferred",
         why=None
-        if kept
+        if goes_on
         else "nothing of the earlier conversation remains; it may be a new conversation",
         next=NextCall("ctxdiff_block", (("content_hash", gone_blocks[0].content_hash),))
         if len(gone) == 1

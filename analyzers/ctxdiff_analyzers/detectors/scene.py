@@ -82,10 +82,20 @@ class Scene:
     def _new_blocks(self) -> list[BlockHead]:
         return [self.mine.blocks[block] for block in self.turn.inputs]
 
+    def sends_back(self) -> bool:
+        """True when something that was answered to the previous turn stands in this one."""
+        answered = () if self.previous is None else self.previous.outputs
+        return not frozenset(answered).isdisjoint(self.turn.inputs)
+
     def stands_alone(self) -> bool:
-        """True for an agent whose calls have no history: nothing said before is said again."""
+        """True for an agent whose calls have no history.
+
+        Nothing said before is said again, and what was answered is not sent back.
+        """
         if self.previous is None or self.kept_conversation():
             return self.previous is None
+        if self.sends_back():
+            return False
         said = [i for i in range(len(self.previous.inputs)) if is_conversation(self.old_block(i))]
         return len(said) <= FRESH
 

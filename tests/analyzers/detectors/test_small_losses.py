@@ -41,6 +41,21 @@ def test_a_lone_message_gone_between_two_answers_is_evicted(surface: str, tmp_pa
 
 
 @pytest.mark.parametrize("surface", wire.SURFACES)
+def test_the_only_message_gone_while_its_answer_is_sent_back_is_evicted(
+    surface: str, tmp_path: Path
+) -> None:
+    calls = [*wire.grown(TALK[:2]), Call(TALK[1:3])]
+    (found,) = (one for one in wire.findings(surface, calls, tmp_path) if one.code.endswith("ted"))
+    assert (found.code, found.turn, found.certainty) == ("context_evicted", 2, "measured")
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+def test_a_question_of_its_own_after_another_is_no_loss(surface: str, tmp_path: Path) -> None:
+    calls = [*wire.grown(TALK[:2]), Call(TALK[2:3])]
+    assert told(wire.findings(surface, calls, tmp_path)) == []
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
 @pytest.mark.parametrize(
     "text", ["[hidden] it", "do it, but only after the rain, and call the keeper before", "do i t"]
 )
