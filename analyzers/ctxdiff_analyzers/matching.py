@@ -49,9 +49,11 @@ def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = 
     same, edited = list(aligned.pairs), []
     sides = _Sides(old.inputs, new.inputs, timeline, there)
     behind = anchors[-1][0] if anchors else -1
+    is_same_agent = there is timeline and old.agent == new.agent
     for left, right in gaps:
-        # The last gap is open where nothing shows at which message the old turn ended.
-        is_closed = left[0] < behind or end < len(new.inputs)
+        # The last gap is open where nothing shows at which message the old turn ended; a turn of
+        # another conversation has no message in the old place at all.
+        is_closed = is_same_agent and (left[0] < behind or end < len(new.inputs))
         found_same, found_edited = _paired(left, right, sides, is_closed=is_closed)
         same += found_same
         edited += found_edited

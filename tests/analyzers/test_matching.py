@@ -46,3 +46,18 @@ def test_results_of_other_calls_are_never_paired(make: SimpleNamespace) -> None:
     new = run.add(make.user("hello"), result("b", "on shelf 4 in the shed"))
     found = matching(old, new, run.done())
     assert (found.edited, found.gone, found.new) == ((), (1,), (1,))
+
+
+def test_a_lone_short_message_in_its_old_place_is_an_edit_of_one_agent_alone(
+    make: SimpleNamespace,
+) -> None:
+    run = make.run(has_outputs=True)
+    answer = make.assistant("the red one")
+    asked = make.user("and is the whole yard open for us then on Tuesday?")
+    other = make.user("[cut] Tuesday?")
+    old = run.add(make.user("hello"), asked, agent="yard", outputs=[answer])
+    new = run.add(make.user("hello"), other, answer, agent="yard")
+    there = run.add(make.user("hello"), other, answer, agent="shop")
+    timeline = run.done()
+    assert matching(old, new, timeline).edited == ((1, 1),)
+    assert matching(old, there, timeline).edited == ()
