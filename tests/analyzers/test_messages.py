@@ -6,7 +6,7 @@ import pytest
 from ctxdiff_analyzers.cut_marks import cut_mark
 from ctxdiff_analyzers.failures import failure
 
-from tests.analyzers import messages
+from tests.analyzers import marks, messages
 
 ROWS = "\n".join(f"row {n}: lamp {n}, {n * 3} pieces" for n in range(40))
 
@@ -107,12 +107,12 @@ def test_dots_of_code_and_ornament_are_no_mark(text: str) -> None:
     assert cut_mark(text) is None
 
 
-@pytest.mark.parametrize("text", messages.MARKED)
+@pytest.mark.parametrize("text", marks.MARKED)
 def test_a_mark_that_names_what_is_missing_or_nothing_is_one(text: str) -> None:
     assert cut_mark(text) is not None
 
 
-@pytest.mark.parametrize("text", messages.UNMARKED)
+@pytest.mark.parametrize("text", marks.UNMARKED)
 def test_a_bracket_of_prose_is_no_mark(text: str) -> None:
     assert cut_mark(text) is None
 
