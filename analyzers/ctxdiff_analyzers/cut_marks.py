@@ -108,7 +108,7 @@ LINE = re.compile(
       | \+?\d[\d.,' ]*\s*{_UNIT}\s+[^\n]{{0,20}}?(?:{_WORD})[^\n]{{0,60}}
       | (?:the\s+|this\s+)?(?:output|result|response|content|text|file|log|listing|message|document
           |data|Ausgabe|Ergebnis|sortie|résultat|salida|resultado|saída|uscita|utdata|resultat)s?
-          \s+[^\n]{{0,20}}?(?:{_WORD})[^\n]{{0,80}}
+          \s+[^\n]{{0,40}}?(?:{_WORD})[^\n]{{0,80}}
       | (?:output|response|result|size|length|token|character|char|line|byte|buffer)s?\s+
           (?:limit|maximum|cap|budget)\b[^\n]{{0,80}}
       | (?:showing|displaying|kept|only)\s+(?:the\s+)?(?:first|last)\s+\d[^\n]{{0,80}}

@@ -49,6 +49,7 @@ CUT = {
     "a function of another language": f"{SCRIPT}\nfunc (b *Basin) Drain(until L",
     "a declaration of another language": f"{SCRIPT}\nfunc NewBas",
     "a hit of a search": f"{HITS}\nworks/canal.py:8:def lock_ga",
+    "code with a mark of many words": f"{MODULE}\nThe response was over the limit set and is shortened.",
     "a row with dots": "pump;kw;hours\nnorth;4,1;9\nsouth;0;0\neast;2,2…",
     "a row with three dots": "pump,kw,hours\nnorth,4.1,9\nsouth,0,0\neast,2...",
 }
@@ -62,6 +63,7 @@ WHOLE = {
     "another language": SCRIPT.rstrip("\n"),
     "hits of a search": HITS,
     "prose with an open bracket": "The pumps ran. " * 14 + "The crew saw that :( and left at 5",
+    "prose about a response": "The crew was asked.\nTheir response to the letter of the harbour master was polite and short",
     "progress": "Building the image...\nPushing the image...\nRestarting the service...",
     "snippets": "1. North, the pump that ran...\n2. South, which stood...\n3. East, of which we know...",
     "an enumeration": "Pumps (in order of age):\n1) north\n2) south\n3) east\n" * 5 + "4) west",
