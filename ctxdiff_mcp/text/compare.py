@@ -11,27 +11,13 @@ from ctxdiff_mcp.answers.compare import (
     DifferenceRow,
     SideRow,
 )
+from ctxdiff_mcp.answers.words import DIFFERENCES
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.raw import raw
 from ctxdiff_mcp.text.lines import Line, Style
 from ctxdiff_mcp.text.shown import masked_excerpt, name, shown, snippet
 
 EXCERPT_CHARS = 120
-WORDS = {
-    "model": "another model",
-    "params": "another parameter",
-    "system": "other system text",
-    "tools": "another tool schema",
-    "context": "context that only one still has in this form",
-    "user_input": "other user input",
-    "tool_result": "another tool result",
-    "order": "the same blocks in another order",
-    "tool_call": "another tool call",
-    "answer": "another answer",
-    "outcome": "another ending",
-    "extra_turn": "a turn that only the second has",
-    "missing_turn": "a turn that only the first has",
-}
 
 
 def compare_lines(answer: Compared) -> list[Line]:
@@ -110,7 +96,7 @@ def _where(row: DifferenceRow) -> str:
     else:
         where = f"turns {row.turn_old} and {row.turn_new}"
     agent = f" [{name(row.agent)}]" if row.agent else ""
-    what = WORDS[row.kind] + ("" if row.name is None else f" {shown(row.name)}")
+    what = DIFFERENCES[row.kind] + ("" if row.name is None else f" {shown(row.name)}")
     place = (
         "" if row.first_difference is None else f" · first at character {row.first_difference:,}"
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxdiff_analyzers.departures import Way
-
 from ctxdiff_mcp.answers.provenance import OriginRow, Origins
 from ctxdiff_mcp.answers.search import AtTurn, Left, Match, Search
+from ctxdiff_mcp.answers.words import WAYS
 from ctxdiff_mcp.text.block import numbers
 from ctxdiff_mcp.text.lines import Line
 from ctxdiff_mcp.text.shown import block_name, masked_excerpt, name, shown, snippet
@@ -15,13 +14,6 @@ from ctxdiff_mcp.text.shown import block_name, masked_excerpt, name, shown, snip
 EXCERPT_CHARS = 160
 MOST_WAYS = 40
 """Events of a block for which it is worked out how it left."""
-WAYS: dict[Way, str] = {
-    "edited": "edited into",
-    "compacted": "compacted into",
-    "trimmed": "trimmed with what was before it",
-    "dropped": "dropped",
-    "other_conversation": "another conversation of the agent went on",
-}
 
 
 def search_lines(answer: Search) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxdiff_mcp.answers.words import DIFFERENCES
 from ctxdiff_mcp.gate.captured import Name
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.arguments import Values
@@ -12,25 +13,8 @@ from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import DETAILED, Context
 
 if TYPE_CHECKING:
-    from ctxdiff_analyzers.differences import Kind
-
     from ctxdiff_mcp.answers.compare import Compared, ComparedTurn, DifferenceRow, SideRow
 
-WORDS: dict[Kind, str] = {
-    "model": "another model",
-    "params": "another parameter",
-    "system": "other system text",
-    "tools": "another tool schema",
-    "context": "context that only one of them still has in this form",
-    "user_input": "other user input",
-    "tool_result": "another tool result",
-    "order": "the same blocks in another order",
-    "tool_call": "another tool call",
-    "answer": "another answer",
-    "outcome": "another ending",
-    "extra_turn": "a turn that only the second has",
-    "missing_turn": "a turn that only the first has",
-}
 EXCERPT_CHARS = {False: 200, True: 500}
 MOST_AGENTS = 6
 
@@ -105,7 +89,7 @@ def offer_turn(env: Envelope, found: ComparedTurn) -> None:
         env.say("the two runs agree up to here")
         return
     _offer_first(env, "they part at", found.first, detailed=False)
-    kinds = dict.fromkeys(WORDS[row.kind] for row in found.here if row != found.first)
+    kinds = dict.fromkeys(DIFFERENCES[row.kind] for row in found.here if row != found.first)
     if kinds:
         env.say(f"new at this turn: {', '.join(kinds)}")
     if found.counterpart is not None:
@@ -124,7 +108,7 @@ def difference_line(env: Envelope, row: DifferenceRow) -> str:
         where = f"turn {row.turn_old}"
     else:
         where = f"turn {row.turn_old} / turn {row.turn_new}"
-    line = f"{where} ({agent(env, row.agent)}): {WORDS[row.kind]}"
+    line = f"{where} ({agent(env, row.agent)}): {DIFFERENCES[row.kind]}"
     if row.name is not None:
         line += f" {env.word(row.name)}"
     if row.first_difference is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxdiff_mcp.answers.words import WAYS
 from ctxdiff_mcp.gate.envelope import Envelope, Piece
 from ctxdiff_mcp.tools.arguments import AGENT, CURSOR, RUN, BadArguments, Text, Values, limit, turn
 from ctxdiff_mcp.tools.lines import agent, call, handle, plural, ranges, tokens
@@ -11,20 +12,11 @@ from ctxdiff_mcp.tools.paging import list_rows
 from ctxdiff_mcp.tools.tool import Context, Tool
 
 if TYPE_CHECKING:
-    from ctxdiff_analyzers.departures import Way
-
     from ctxdiff_mcp.answers.provenance import OriginRow
     from ctxdiff_mcp.answers.search import AtTurn, Left, Match, Search
 
 MOST_EVENTS = 6
 MOST_AGENTS = 8
-WAYS: dict[Way, str] = {
-    "edited": "edited into",
-    "compacted": "compacted into",
-    "trimmed": "trimmed with what was before it",
-    "dropped": "dropped",
-    "other_conversation": "another conversation of the agent went on",
-}
 EXCERPT_CHARS = 200
 
 
