@@ -28,7 +28,7 @@ from ctxdiff_analyzers.exchanges import (
     schemas_met,
 )
 from ctxdiff_analyzers.explain import findings_at
-from ctxdiff_analyzers.failures import failure
+from ctxdiff_analyzers.failures.failure import failure
 from ctxdiff_analyzers.findings import Finding
 from ctxdiff_analyzers.finish import is_cut_off, was_declined
 from ctxdiff_analyzers.ranking import HABIT, NEEDED, TERMS, tier

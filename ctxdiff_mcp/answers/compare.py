@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ctxdiff_analyzers.compare import AgentPair, Comparison, compare, counterpart
-from ctxdiff_analyzers.differences import Difference, Kind, Side
+from ctxdiff_analyzers.runs.compare import AgentPair, Comparison, compare, counterpart
+from ctxdiff_analyzers.runs.differences import Difference, Kind, Side
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxdiff_analyzers.departures import Way
-    from ctxdiff_analyzers.differences import Kind
+    from ctxdiff_analyzers.runs.differences import Kind
 
 DIFFERENCES: dict[Kind, str] = {
     "model": "another model",

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ctxdiff_analyzers.compare import Comparison, compare, counterpart
-from ctxdiff_analyzers.differences import Side
+from ctxdiff_analyzers.runs.compare import Comparison, compare, counterpart
+from ctxdiff_analyzers.runs.differences import Side
 from ctxdiff_analyzers.timeline import Timeline
 
 CALL = {"type": "tool_use", "id": "toolu_01aaaa1111", "name": "stock", "input": {"sku": "A-1"}}

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from ctxdiff_analyzers.cut import broken_off, is_start_of
+from ctxdiff_analyzers.cuts.cut import broken_off, is_start_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

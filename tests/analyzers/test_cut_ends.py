@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ctxdiff_analyzers.cut import broken_off
+from ctxdiff_analyzers.cuts.cut import broken_off
 
 MODULE = '''"""Basins of the works, and what fills them."""
 

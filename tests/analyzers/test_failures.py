@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ctxdiff_analyzers.failures import failure
+from ctxdiff_analyzers.failures.failure import failure
 from hypothesis import example, given
 from hypothesis import strategies as st
 

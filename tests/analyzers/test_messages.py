@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ctxdiff_analyzers.cut_marks import cut_mark
-from ctxdiff_analyzers.failures import failure
+from ctxdiff_analyzers.cuts.marks import cut_mark
+from ctxdiff_analyzers.failures.failure import failure
 
 from tests.analyzers import marks, messages
 

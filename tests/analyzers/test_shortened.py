@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ctxdiff_analyzers.shortened import shortening
+from ctxdiff_analyzers.cuts.shortened import shortening
 from hypothesis import given
 from hypothesis import strategies as st
 

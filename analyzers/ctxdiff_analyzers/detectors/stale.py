@@ -9,7 +9,7 @@ from ctxdiff_analyzers.detectors.duplicates import result_print
 from ctxdiff_analyzers.detectors.scene import LISTED, Scene, excerpt, tokens_of
 from ctxdiff_analyzers.detectors.truncation import content_text
 from ctxdiff_analyzers.exchanges import result_at
-from ctxdiff_analyzers.failures import failure
+from ctxdiff_analyzers.failures.failure import failure
 from ctxdiff_analyzers.findings import Evidence, Finding
 from ctxdiff_analyzers.pairing import Result, pairs
 from ctxdiff_analyzers.paths import path_of

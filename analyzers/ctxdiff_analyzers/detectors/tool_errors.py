@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ctxdiff_analyzers.detectors.scene import LISTED, Scene, excerpt, tokens_of
 from ctxdiff_analyzers.exchanges import Given, answered, given_at, may_be_result, result_at
-from ctxdiff_analyzers.failure_fields import Rule
-from ctxdiff_analyzers.failures import Failure, failure, words_of
+from ctxdiff_analyzers.failures.failure import Failure, failure, words_of
+from ctxdiff_analyzers.failures.fields import Rule
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.paths import path_of
 

@@ -10,13 +10,13 @@ from typing import Any
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.counts import EXACT
-from ctxdiff_analyzers.cut import Cut, broken_off, is_start_of
+from ctxdiff_analyzers.cuts.cut import Cut, broken_off, is_start_of
+from ctxdiff_analyzers.cuts.shortened import Shortening, shortening
 from ctxdiff_analyzers.detectors.scene import Scene, excerpt, last_words
 from ctxdiff_analyzers.exchanges import given_at, may_be_result, result_at
 from ctxdiff_analyzers.findings import Evidence, Finding, NextCall
 from ctxdiff_analyzers.pairing import pairs
 from ctxdiff_analyzers.paths import path_of
-from ctxdiff_analyzers.shortened import Shortening, shortening
 
 TOLD = 5
 """Cut results that one turn tells, at most."""

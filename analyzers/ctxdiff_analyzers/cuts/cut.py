@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ctxdiff_analyzers.cut_ends import CLOSERS, OPENERS, open_end, shape
-from ctxdiff_analyzers.cut_marks import cut_mark, flagged
+from ctxdiff_analyzers.cuts.ends import CLOSERS, OPENERS, open_end, shape
+from ctxdiff_analyzers.cuts.marks import cut_mark, flagged
 
 Sign: TypeAlias = Literal[
     "mark", "json", "markup", "fence", "table", "length", "line", "sentence", "word"

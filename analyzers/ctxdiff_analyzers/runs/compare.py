@@ -14,9 +14,9 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from ctxdiff_analyzers.align import align, common_start, in_order
-from ctxdiff_analyzers.differences import Difference, Kind
-from ctxdiff_analyzers.pairwise import Pairwise, new_inputs
 from ctxdiff_analyzers.roles import is_conversation
+from ctxdiff_analyzers.runs.differences import Difference, Kind
+from ctxdiff_analyzers.runs.pairwise import Pairwise, new_inputs
 from ctxdiff_analyzers.stable import stable_text
 from ctxdiff_analyzers.timeline import Timeline, Turn
 

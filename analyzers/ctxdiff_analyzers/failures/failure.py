@@ -13,11 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxdiff_analyzers import failure_heads as heads
-from ctxdiff_analyzers import failure_prose as prose
-from ctxdiff_analyzers import failure_tongues as tongues
-from ctxdiff_analyzers import failure_words as words
-from ctxdiff_analyzers.failure_fields import (
+from ctxdiff_analyzers.failures import heads, prose, tongues, words
+from ctxdiff_analyzers.failures.fields import (
     EDGE,
     ENVELOPE,
     FINE_KEYS,

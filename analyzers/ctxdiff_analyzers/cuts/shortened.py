@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ctxdiff_analyzers.cut import json_state
-from ctxdiff_analyzers.cut_marks import cut_mark
+from ctxdiff_analyzers.cuts.cut import json_state
+from ctxdiff_analyzers.cuts.marks import cut_mark
 from ctxdiff_analyzers.hunks import common_prefix, common_suffix
 
 MARK_CHARS = 300

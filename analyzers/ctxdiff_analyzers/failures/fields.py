@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from ctxdiff_analyzers import failure_heads as heads
-from ctxdiff_analyzers import failure_words as words
+from ctxdiff_analyzers.failures import heads, words
 
 Rule: TypeAlias = Literal[
     "field", "status", "exit", "http", "head", "traceback", "phrase", "shell", "tail"

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.content import schema_names, tool_calls
-from ctxdiff_analyzers.differences import Difference, Kind, Side
 from ctxdiff_analyzers.hunks import common_prefix
 from ctxdiff_analyzers.labels import TOOL_OUTPUT, label_of
 from ctxdiff_analyzers.ledger import model_of
 from ctxdiff_analyzers.roles import is_prompt
+from ctxdiff_analyzers.runs.differences import Difference, Kind, Side
 from ctxdiff_analyzers.stable import stable_params, stable_text
 from ctxdiff_analyzers.timeline import Timeline, Turn
 

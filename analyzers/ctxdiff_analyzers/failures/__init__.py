@@ -1,0 +1,1 @@
+"""Whether a tool's result reports a failure."""

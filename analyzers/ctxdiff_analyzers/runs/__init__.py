@@ -1,0 +1,1 @@
+"""A good run against a bad one."""
