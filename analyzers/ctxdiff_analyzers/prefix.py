@@ -39,8 +39,6 @@ class Break:
     culprit_kind: CulpritKind
     culprit_label: str
     """Captured text."""
-    culprit_role: str
-    culprit_block_kind: str
     content_hash: str
     """The block at fault: of the newer turn, for `evicted` of the older one."""
     content_hash_before: str | None
@@ -174,8 +172,6 @@ def _break(timeline: Timeline, old: Turn, new: Turn, at: tuple[int, int], pairs:
         _tokens(timeline, new.inputs[j:]),
         kind,
         label_of(timeline, turn, index),
-        block.role,
-        block.kind,
         block.content_hash,
         None if earlier is None else earlier.content_hash,
         moved[0] if moved else None,

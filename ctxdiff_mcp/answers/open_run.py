@@ -174,10 +174,6 @@ class OpenRun:
         except NotATrace:
             return None
 
-    def output_placements(self, call_id: str) -> Sequence[Placement]:
-        """A call's output blocks with texts."""
-        return self._ask(lambda reader: reader.outputs(call_id))
-
     def input_placements(self, call_id: str) -> Sequence[Placement]:
         """A call's input blocks with texts."""
         return self._ask(lambda reader: reader.inputs(call_id))

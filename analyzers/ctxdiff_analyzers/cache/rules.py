@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 from ctxdiff_capture.model import CallHead
 
 Section: TypeAlias = Literal["tools", "system", "messages"]
-SECTIONS: tuple[Section, ...] = ("tools", "system", "messages")
 LIFE_KEYS = ("prompt_cache_retention",)
 """Parameters that state how long an entry lives, where no marker does."""
 HIDING_KEYS = frozenset(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxdiff_analyzers.cache.ancestors import Ancestor, ancestor, relatives
@@ -173,10 +172,6 @@ class Situation:
         if not prompt or not total or not 1 / FAR_OFF < prompt / total < FAR_OFF:
             return counted
         return round(counted * prompt / total)
-
-    def first_of_agent(self, turns: Sequence[Turn]) -> bool:
-        """True when this is the agent's first turn."""
-        return bool(turns) and turns[0].seq == self.turn.seq
 
 
 def _hides(turn: Turn) -> bool:
