@@ -10,18 +10,18 @@ import asyncio
 import json
 import random
 import string
-from base64 import b64encode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 import anthropic
 import httpx2
 import openai
 import pytest
+
+from tests.capture.wire.spellings import spellings
 
 ALNUM = string.ascii_letters + string.digits
 
@@ -38,20 +38,6 @@ class Planted:
         # A digit and a letter at each end, so that every one is what keys look like.
         self.values.append(f"{start}a1{body}9Z")
         return self.values[-1]
-
-
-def spellings(value: str) -> set[bytes]:
-    data = value.encode()
-    spelled = {
-        value,
-        json.dumps(value)[1:-1],
-        quote(value, safe=""),
-        quote_plus(value),
-        b64encode(data).decode().rstrip("="),
-        urlsafe_b64encode(data).decode().rstrip("="),
-        data.hex(),
-    }
-    return {one.encode() for one in spelled}
 
 
 def leaked(stored: bytes, values: list[str]) -> list[tuple[str, bytes]]:

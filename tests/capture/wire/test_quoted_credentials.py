@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,22 +17,10 @@ from ctxdiff_capture.wire.secrets import credentials_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.capture.wire.spellings import spellings
+
 KEY = "sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
 Stored = Callable[[Path], bytes]
-
-
-def spellings(value: str) -> set[bytes]:
-    data = value.encode()
-    spelled = {
-        value,
-        json.dumps(value)[1:-1],
-        quote(value, safe=""),
-        quote_plus(value),
-        b64encode(data).decode().rstrip("="),
-        urlsafe_b64encode(data).decode().rstrip("="),
-        data.hex(),
-    }
-    return {one.encode() for one in spelled}
 
 
 def spelled_in(stored: bytes) -> list[bytes]:
