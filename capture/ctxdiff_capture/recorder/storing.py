@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from time import sleep
@@ -33,17 +34,19 @@ class Losses:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._not_noted: dict[str, int] = {}
-        self._sum = 0
+        # Each thread adds to numbers of its own: a shared one would lose what the others added
+        # while a thread stands between reading and writing it, and a lock would make them wait.
+        self._counts: dict[tuple[int, str], int] = {}
+        self._noted: dict[str, int] = {}
+        self._first = threading.Lock()
         self.is_known = False
         """Whether a warning has already said why calls are lost."""
 
     def add(self, reason: str, count: int = 1) -> None:
         """Count them; the first one is reported at once. Called by any thread."""
-        is_first = not self._sum and not self.is_known
-        self._sum += count
-        self._not_noted[reason] = self._not_noted.get(reason, 0) + count
-        if is_first:
+        key = threading.get_ident(), reason
+        self._counts[key] = self._counts.get(key, 0) + count
+        if self._first.acquire(blocking=False) and not self.is_known:
             log.warning(
                 "ctxdiff could not record a call in %s (%s); your program is unaffected."
                 " Further losses are counted and reported at the end",
@@ -52,17 +55,24 @@ class Losses:
             )
 
     def note(self, write: Callable[[str, int], bool]) -> None:
-        """Hand what was not noted yet to `write`, until it fails."""
-        while self._not_noted:
-            reason, count = self._not_noted.popitem()
-            if not write(reason, count):
-                self._not_noted[reason] = self._not_noted.get(reason, 0) + count
-                return
+        """Hand what was not noted yet to `write`, until it fails. Called by one thread."""
+        for reason, count in self._by_reason().items():
+            new = count - self._noted.get(reason, 0)
+            if new:
+                if not write(reason, new):
+                    return
+                self._noted[reason] = count
 
     def tell_sum(self) -> None:
         """Say how many there were."""
-        if self._sum:
-            log.warning("ctxdiff: %d calls are not in %s", self._sum, self._name)
+        if total := sum(self._by_reason().values()):
+            log.warning("ctxdiff: %d calls are not in %s", total, self._name)
+
+    def _by_reason(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for (_, reason), count in list(self._counts.items()):
+            counts[reason] += count
+        return counts
 
 
 class Storing:
