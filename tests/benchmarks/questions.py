@@ -2,9 +2,11 @@
 
     python tests/benchmarks/questions.py [--turns 12 200 5000] [--without-peer]
     python tests/benchmarks/questions.py --scale [window growing clock rewritten] [--without-peer]
+                                         [--peer-limit-s 120]
 
 Cold is the first question of a fresh server, warm the median of five repetitions. `--scale` asks
-every tool about large traces; the peer is asked what it can answer.
+every tool about large traces; the peer is asked what it can answer, and stopped at a limit: its
+ratios are then what they are at least.
 """
 
 from __future__ import annotations
@@ -74,6 +76,19 @@ def cold(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) 
         server.close()
 
 
+def bounded(
+    command: Sequence[str | Path], tool: str, asked: dict[str, str | int], limit_s: float
+) -> float | None:
+    """Seconds of the first question to a fresh server; None when it took longer than the limit."""
+    server = listed(command)
+    try:
+        return server.timed_call(f"ctxdiff_{tool}", asked, limit_s)[0]
+    except TimeoutError:
+        return None
+    finally:
+        server.close()
+
+
 def warm(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) -> float:
     """Median seconds of a repeated question."""
     server = listed(command)
@@ -84,15 +99,22 @@ def warm(command: Sequence[str | Path], tool: str, asked: dict[str, str | int]) 
         server.close()
 
 
+def beside(peer: float | None, limit_s: float, first: float, again: float) -> str:
+    """The peer's columns; where it was stopped, its time and the ratios are lower bounds."""
+    sign, seconds = (">", limit_s) if peer is None else ("", peer)
+    shown = (f"{seconds:.4g}", f"{seconds / first:.1f}x", f"{seconds / again:.1f}x")
+    return " ".join(["", *(f"{sign + ' ' * bool(sign) + one:>10}" for one in shown)])
+
+
 def measure(
     name: str,
     turns: int,
     rows: Iterable[list[traces.Row]],
     tools: Sequence[str],
     *,
-    with_peer: bool,
+    peer_limit_s: float | None,
 ) -> None:
-    """Print one line per tool about a trace of those turns."""
+    """Print one line per tool about a trace of those turns; a limit of None asks no peer."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         trace = traces.write(folder / f"bench{name}.ctrace", rows)
@@ -101,9 +123,10 @@ def measure(
             first = statistics.median(cold(ours(folder), tool, asked) for _ in range(3))
             again = warm(ours(folder), tool, asked)
             line = f"{name:>10} {tool:8} {first:>9.4f} {again:>9.4f}"
-            if with_peer and tool not in PEER_LACKS:
-                peer = cold(theirs(folder), tool, asked)
-                line += f" {peer:>9.4f} {peer / first:>9.1f}x {peer / again:>9.1f}x"
+            if peer_limit_s is not None and tool not in PEER_LACKS:
+                line += beside(
+                    bounded(theirs(folder), tool, asked, peer_limit_s), peer_limit_s, first, again
+                )
             print(line, flush=True)
 
 
@@ -115,17 +138,19 @@ def main() -> None:
     parser.add_argument(
         "--scale", nargs="*", choices=SCALE, help="large traces, all of them by default"
     )
+    parser.add_argument("--peer-limit-s", type=float, default=120, help="seconds per question")
     options = parser.parse_args()
+    limit = None if options.without_peer else options.peer_limit_s
     print(
-        f"{'trace':>10} {'tool':8} {'cold s':>9} {'warm s':>9} {'peer s':>9} {'peer/cold':>10} {'peer/warm':>10}"
+        f"{'trace':>10} {'tool':8} {'cold s':>9} {'warm s':>9} {'peer s':>10} {'peer/cold':>10} {'peer/warm':>10}"
     )
     if options.scale is None:
         for turns in options.turns:
             rows = traces.windowed(turns) if turns > 1000 else traces.growing(turns)
-            measure(str(turns), turns, rows, TOOLS, with_peer=not options.without_peer)
+            measure(str(turns), turns, rows, TOOLS, peer_limit_s=limit)
     for name in (options.scale or SCALE) if options.scale is not None else ():
         turns, make = SCALE[name]
-        measure(name, turns, make(turns), SCALE_TOOLS, with_peer=not options.without_peer)
+        measure(name, turns, make(turns), SCALE_TOOLS, peer_limit_s=limit)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(f"largest peak memory of any server in this run: {peak / 1024:.0f} MiB")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,14 +56,27 @@ class Server:
                 return answer["result"]
         raise RuntimeError(f"{method}: the server ended")
 
-    def timed_call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[float, str]:
+    def timed_call(
+        self, tool: str, arguments: Mapping[str, Any], limit_s: float | None = None
+    ) -> tuple[float, str]:
         """Seconds that a tool took, and its text.
 
         Raises:
+            TimeoutError: it took longer than `limit_s`; the server was killed.
             RuntimeError: the tool reported an error.
         """
+        killer = threading.Timer(limit_s or threading.TIMEOUT_MAX, self.process.kill)
+        killer.daemon = True
+        killer.start()
         begin = time.perf_counter()
-        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        try:
+            result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        except (RuntimeError, OSError):
+            if limit_s is not None and time.perf_counter() - begin >= limit_s:
+                raise TimeoutError(f"{tool} took longer than {limit_s:g} s") from None
+            raise
+        finally:
+            killer.cancel()
         seconds = time.perf_counter() - begin
         text = result["content"][0]["text"]
         if result.get("isError"):
