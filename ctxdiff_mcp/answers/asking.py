@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -80,13 +81,20 @@ class Unanswerable(SelectionError):
         self.choices = choices or Choices()
 
 
+def _any_name(name: str) -> bool:
+    del name
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """How selectors are read. In redact mode only ordinals are: a name or a hash is a guess."""
+    """How selectors are read. What may not be shown may not be asked for: that would be a guess."""
 
     by_name: bool = True
     by_text: bool = True
     """Content hashes and searches are accepted."""
+    may_name: Callable[[str], bool] = _any_name
+    """Whether a name that the record has may be asked for, whole or by its start."""
 
 
 OPEN = Ask()

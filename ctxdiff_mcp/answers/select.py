@@ -46,14 +46,14 @@ def find_listed(runs: Sequence[Listed], run: str, ask: Ask = OPEN) -> Listed:
     if wanted == LATEST:
         return runs[0]
     by_ordinal = [listed for listed in runs if listed.ref.name.handle == wanted]
-    steps = _spellings(runs, wanted) if ask.by_name and wanted else []
+    steps = _spellings(runs, wanted, ask) if ask.by_name and wanted else []
     # A handle first: an answer that printed it must be taken at its word.
     for fits in (by_ordinal, *steps):
         if len(fits) == 1:
             return fits[0]
         if fits:
             raise Unanswerable("ambiguous_run", Choices(tuple(one.ref.name for one in fits)))
-    nearest = _nearest(runs, wanted) if ask.by_name else list(runs)
+    nearest = _nearest(runs, wanted, ask) if ask.by_name else list(runs)
     raise Unanswerable("unknown_run", Choices(tuple(one.ref.name for one in nearest)))
 
 
@@ -65,9 +65,10 @@ def find_agent(run: OpenRun, agent: str, ask: Ask = OPEN) -> str:
     """
     wanted = agent.strip()
     named = {text: name for text, name in run.agents.items() if text is not None}
-    exact = [text for text in named if ask.by_name and text == agent]
     by_handle = [text for text, name in named.items() if name.handle == wanted]
-    prefixed = [text for text in named if ask.by_name and wanted and text.startswith(wanted)]
+    may_be = [text for text in named if ask.by_name and ask.may_name(text)]
+    exact = [text for text in may_be if text == agent]
+    prefixed = [text for text in may_be if wanted and text.startswith(wanted)]
     for fits in (by_handle, exact, prefixed):
         if len(fits) == 1:
             return fits[0]
@@ -126,17 +127,23 @@ def _no_block(code: Problem) -> NoReturn:
     raise Unanswerable(code)
 
 
-def _spellings(runs: Sequence[Listed], wanted: str) -> list[list[Listed]]:
+def _spellings(runs: Sequence[Listed], wanted: str, ask: Ask) -> list[list[Listed]]:
     """Runs that fit, by ever looser readings; the first reading with a fit decides."""
     label = wanted.removesuffix(".ctrace")
+    shown = [one for one in runs if _may_be_named(one, ask)]
     return [
-        [one for one in runs if one.handle == wanted],
-        [one for one in runs if one.label == label],
-        [one for one in runs if one.label.rpartition("/")[2] == label],
-        [one for one in runs if _has_session(one, wanted)],
-        [one for one in runs if one.handle.startswith(wanted)],
-        [one for one in runs if one.label.rpartition("/")[2].startswith(wanted)],
+        [one for one in shown if one.handle == wanted],
+        [one for one in shown if one.label == label],
+        [one for one in shown if one.label.rpartition("/")[2] == label],
+        [one for one in shown if ask.by_text and _has_session(one, wanted)],
+        [one for one in shown if one.handle.startswith(wanted)],
+        [one for one in shown if one.label.rpartition("/")[2].startswith(wanted)],
     ]
+
+
+def _may_be_named(run: Listed, ask: Ask) -> bool:
+    start = run.handle[len(run.label) + 1 :]
+    return ask.may_name(run.label) and (not start or ask.may_name(start))
 
 
 def _has_session(run: Listed, wanted: str) -> bool:
@@ -146,10 +153,12 @@ def _has_session(run: Listed, wanted: str) -> bool:
     return run.session.id.startswith(start)
 
 
-def _nearest(runs: Sequence[Listed], wanted: str) -> list[Listed]:
+def _nearest(runs: Sequence[Listed], wanted: str, ask: Ask) -> list[Listed]:
     """Runs whose handle shares most of its start with `wanted` first; newest first among equals."""
 
     def shared(run: Listed) -> int:
+        if not _may_be_named(run, ask):
+            return 0
         pairs = zip(run.handle.lower(), wanted.lower(), strict=False)
         return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 

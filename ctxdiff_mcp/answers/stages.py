@@ -144,11 +144,12 @@ def _chosen(
     wanted = stage.strip()
     if wanted == ALL:
         return tuple(rows)
+    by_name = ask.by_name and ask.may_name(wanted)
     names = [one.name for one in _prompts(held)]
     found = tuple(
         row
         for row, name in zip(rows, names, strict=True)
-        if wanted in (str(row.number), row.kind) or (ask.by_name and wanted == name)
+        if wanted in (str(row.number), row.kind) or (by_name and wanted == name)
     )
     if not found:
         raise Unanswerable("unknown_stage", Choices(numbers=tuple(row.number for row in rows)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ctxdiff_mcp.gate.names import is_inline
 from ctxdiff_mcp.gate.secrets import SecretTags
 
 Redact: TypeAlias = Literal["off", "text", "all"]
@@ -57,6 +58,12 @@ class Policy:
     def hides_names(self) -> bool:
         """True when names are shown as handles, and accepted only as handles."""
         return self.redact == "all"
+
+    def shows_name(self, name: str) -> bool:
+        """Whether a name may be shown as it is spelled."""
+        if self.redact == "off":
+            return True
+        return self.redact == "text" and is_inline(name) and self.masked(name) == name
 
     def masked(self, text: str) -> str:
         """The text with credentials as tags, where the policy says so."""

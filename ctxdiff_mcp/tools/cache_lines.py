@@ -125,7 +125,7 @@ def session_line(env: Envelope, one: SessionBreak) -> bool:
     parts = [f"- sessions {env.name(one.earlier.name)} and {env.name(one.later.name)} begin alike"]
     where = f" at {one.path}" if one.path else ""
     place = f"and part in the {one.section}{where}"
-    if one.first_difference is not None:
+    if one.first_difference is not None and not env.policy.hides_text:
         place += f", character {one.first_difference:,}"
     parts.append(f"{place} ({one.cause})" if one.cause else place)
     parts.append(f"~{number(env, one.shared_tokens)} tokens of whole blocks shared")

@@ -21,6 +21,10 @@ TOKEN_COUNTS = frozenset(
     )
 )
 """Counts of a finding's evidence that are tokens."""
+TEXT_SIZES = frozenset(("chars_kept", "chars_cut"))
+"""Counts of a finding's evidence that measure a text."""
+NAMED_BY_TEXT = frozenset(("tool_arguments_invalid", "context_edited", "context_hidden"))
+"""Findings whose evidence names keys and places of texts too, and not tools or labels alone."""
 MOST_BLOCKS = {False: 3, True: 10}
 MOST_NAMES = {False: 5, True: 20}
 MOST_EXCERPTS = {False: 2, True: 6}
@@ -82,13 +86,16 @@ def _evidence(
         parts.append(f"at {row.path}")
     if row.first_difference is not None and not env.policy.hides_text:
         parts.append(f"first difference at character {row.first_difference:,}")
-    if row.names and not env.policy.hides_names:
+    hides_all = env.policy.hides_names or (env.policy.hides_text and row.code in NAMED_BY_TEXT)
+    if row.names and not hides_all:
         shown = [env.word(name, origins=origins) for name in row.names[: MOST_NAMES[detailed]]]
         rest = f" +{len(row.names) - len(shown)}" if len(row.names) > len(shown) else ""
         parts.append(f"about {' '.join(shown)}{rest}")
     if row.reusable and not env.policy.hides_names:
         parts.append(f"still reusable {' '.join(row.reusable)}")
     for name, count in row.counts:
+        if env.policy.hides_text and name in TEXT_SIZES:
+            continue
         spelled = number(env, count) if name in TOKEN_COUNTS else f"{count:,}"
         parts.append(f"{name} {spelled}")
     return parts

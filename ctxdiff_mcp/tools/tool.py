@@ -41,7 +41,8 @@ class Context:
     @property
     def ask(self) -> Ask:
         """How selectors are read under the policy."""
-        return Ask(by_name=not self.policy.hides_names, by_text=not self.policy.hides_text)
+        policy = self.policy
+        return Ask(not policy.hides_names, not policy.hides_text, policy.shows_name)
 
     def envelope(self, *, detailed: bool = False) -> Envelope:
         """An empty result. Only a detailed one may pass the default cap."""
