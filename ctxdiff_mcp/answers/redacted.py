@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from ctxdiff_capture.decoders.usage import counters
 from ctxdiff_capture.model import (
     Block,
     BlockHead,
@@ -27,11 +28,13 @@ from ctxdiff_capture.store.base import TraceReader
 
 from ctxdiff_mcp.answers.buckets import bucketed
 from ctxdiff_mcp.answers.open_run import EXACT, OpenRun
-from ctxdiff_mcp.answers.refs import KINDS, ROLES, STAGE_WORDS, known, two_digits
+from ctxdiff_mcp.answers.refs import KINDS, OTHER, ROLES, TOOL_RESULT, known, moment, two_digits
 from ctxdiff_mcp.answers.source import Listed, Source
 
 WORD = "withheld"
 """Stands where the recording has a word."""
+TAGGED, HEURISTIC = "tagged", "heuristic"
+"""Where a label comes from; what a file says otherwise is a word."""
 
 
 class RedactedSource(Source):
@@ -99,8 +102,7 @@ class _Redacted(OpenRun):
             return Placement(withheld, whole.label(placement.label).handle, placement.label_source)
 
         stages = tuple(
-            Stage(known(stage.name, STAGE_WORDS), "", tuple(map(stand_in, stage.inputs)))
-            for stage in held
+            Stage(_stage(stage.name), "", tuple(map(stand_in, stage.inputs))) for stage in held
         )
         return stages, tuple(map(stand_in, sent))
 
@@ -109,7 +111,10 @@ def structure_of(run: OpenRun) -> Recording:
     """The recording with an ordinal, or a fixed word, in place of every word."""
     recording = run.recording
     ordinals = [run.block_at(at).ordinal for at in range(len(recording.blocks))]
-    labels = [(run.label(label).handle, source) for label, source in recording.label_table]
+    labels = [
+        (run.label(label).handle, source if source == TAGGED else HEURISTIC)
+        for label, source in recording.label_table
+    ]
     agents = tuple(name.handle for name in run.agents.values())
     return replace(
         recording,
@@ -119,6 +124,7 @@ def structure_of(run: OpenRun) -> Recording:
             _block(head, ordinal) for head, ordinal in zip(recording.blocks, ordinals, strict=True)
         ),
         label_table=tuple(labels),
+        notes=(),
     )
 
 
@@ -130,8 +136,10 @@ def _call(run: OpenRun, call: CallHead) -> CallHead:
         agent=None if agent is None else agent.handle,
         step=_word(call.step),
         params={},
+        usage=None if call.usage is None else counters(call.usage),
         error=_word(call.error),
         surface=None,
+        started_at=_time(call.started_at),
         finish_reason=_word(call.finish_reason),
         response_id=None,
         response_model=WORD,
@@ -143,6 +151,17 @@ def _call(run: OpenRun, call: CallHead) -> CallHead:
 
 def _word(word: str | None) -> str | None:
     return None if word is None else WORD
+
+
+def _stage(name: str) -> str:
+    """Whether a tool's raw result was held or a prompt: more of a stage's name is a word."""
+    return TOOL_RESULT if name == TOOL_RESULT else OTHER
+
+
+def _time(text: str | None) -> str | None:
+    """A point in time in one spelling; None for what is none."""
+    found = moment(text)
+    return None if found is None else found.isoformat()
 
 
 def _block(head: BlockHead, ordinal: int) -> BlockHead:

@@ -53,8 +53,7 @@ def _line(env: Envelope, row: RunRow) -> str:
     if row.started_at is not None:
         facts.append(f"started {row.started_at}")
     if env.policy.hides_names:
-        facts += [plural(len(row.agents), "agent"), plural(len(row.models), "model")]
-        return ", ".join(facts)
+        return ", ".join([*facts, plural(len(row.agents), "agent")])
     facts.append(f"project {env.word(row.project.text)}, {env.word(row.provider.text)}")
     for word, group in (("models", row.models), ("agents", row.agents)):
         if group:

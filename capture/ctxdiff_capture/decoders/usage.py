@@ -64,6 +64,12 @@ _KNOWN = frozenset(
     )
 )
 """Everything that is looked at beyond the prompt's and the output's counters."""
+_LIFE_WORDS = frozenset(word for words in _LIFE_TIMES.values() for word in words)
+_COUNTERS = _KNOWN.union(
+    *(_PROMPT, _OUTPUT, _LIFE_WORDS),
+    *(("cached_tokens", "cache_creation_tokens", "inputTokens", "ttl"),),
+)
+"""Every key of a usage object, and of the objects in it, whose value is looked at."""
 
 
 def usage_of(raw: Json, provider: str | None = None, surface: str | None = None) -> Usage:
@@ -92,6 +98,25 @@ def usage_of(raw: Json, provider: str | None = None, surface: str | None = None)
         tool_prompt_tokens=_first(raw, _TOOL_PROMPT),
         **_by_life_time(raw, write),
     )
+
+
+def counters(raw: Mapping[str, Json]) -> dict[str, Json]:
+    """What `usage_of` looks at in a usage object, without any word that it does not know.
+
+    That are known counters with whole numbers from 0 up, and the life times `5m` and `1h`.
+    """
+    kept = {key: _numbers(value) for key, value in raw.items() if key in _COUNTERS}
+    return {key: value for key, value in kept.items() if value not in (None, {}, [])}
+
+
+def _numbers(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return counters(value)
+    if isinstance(value, list):
+        return [row for item in value if isinstance(item, Mapping) and (row := counters(item))]
+    if isinstance(value, str):
+        return value if value in _LIFE_WORDS else None
+    return _count(value)
 
 
 def _excludes_cache(raw: Mapping[str, Json], provider: str | None, surface: str | None) -> bool:
