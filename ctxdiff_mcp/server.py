@@ -81,6 +81,7 @@ def serve(
     redact: Redact = "off",
     *,
     redact_counts: Counts = "exact",
+    secret_tags: bool = True,
     default_cap: int | None = None,
     hard_cap: int | None = None,
     prices: Path | None = None,
@@ -91,6 +92,7 @@ def serve(
         runs_dir: folder with `.ctrace` files, or one such file; None is `runs_folder`'s choice.
         redact: what captured words are withheld.
         redact_counts: `bucket` rounds token counts to two digits; in redact mode only.
+        secret_tags: show credentials as tags and not as they are.
         default_cap: bytes of an answer by default, 1,000 to 8,000; None is 8,000.
         hard_cap: bytes of an answer ever, up to 20,000; None is 20,000.
         prices: file with the user's price list, read once; see `answers.ledger.read_prices`.
@@ -108,7 +110,7 @@ def serve(
     from ctxdiff_mcp.answers.source import Source  # noqa: PLC0415
     from ctxdiff_mcp.answers.where import runs_folder  # noqa: PLC0415
 
-    policy = _policy(redact, redact_counts, default_cap, hard_cap)
+    policy = _policy(redact, redact_counts, default_cap, hard_cap, secret_tags=secret_tags)
     source = Source(runs_folder(runs_dir, os.environ))
     listed = None if prices is None else _prices(prices)
     anyio.run(_serve_streams, build(source, policy, listed), stdin, stdout)
@@ -254,13 +256,18 @@ def _listed(tool: Tool) -> types.Tool:
 
 
 def _policy(
-    redact: Redact, counts: Counts, default_cap: int | None, hard_cap: int | None
+    redact: Redact,
+    counts: Counts,
+    default_cap: int | None,
+    hard_cap: int | None,
+    *,
+    secret_tags: bool,
 ) -> Policy:
     from ctxdiff_mcp.gate.policy import DEFAULT_CAP, HARD_CAP, Policy  # noqa: PLC0415
 
     most = HARD_CAP if hard_cap is None else hard_cap
     usual = min(DEFAULT_CAP, most) if default_cap is None else default_cap
-    return Policy(redact, usual, most, counts=counts)
+    return Policy(redact, usual, most, mask_secrets=secret_tags, counts=counts)
 
 
 def _prices(path: Path) -> Prices:

@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --redact: token counts as they are, or to two significant digits",
     )
     parser.add_argument(
+        "--no-secret-tags",
+        dest="secret_tags",
+        action="store_false",
+        help="show credentials as recorded, not as tags ([secret:aws-key#1])",
+    )
+    parser.add_argument(
         "--max-bytes", type=whole_number, metavar="N", help="of an answer by default (8000)"
     )
     parser.add_argument(
@@ -61,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
             folder,
             args.redact,
             redact_counts=args.redact_counts,
+            secret_tags=args.secret_tags,
             default_cap=args.max_bytes,
             hard_cap=args.max_bytes_ever,
             prices=args.prices,

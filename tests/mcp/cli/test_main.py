@@ -69,37 +69,35 @@ def test_without_a_command_the_server_is_started(
 @pytest.mark.parametrize(
     ("argv", "served"),
     [
-        ([], (None, "off", "exact", None, None, None)),
-        (["--runs-dir", "x"], (Path("x"), "off", "exact", None, None, None)),
-        (["--redact"], (None, "all", "exact", None, None, None)),
-        (["--redact", "--redact-counts", "bucket"], (None, "all", "bucket", None, None, None)),
-        (["serve", "--redact", "text"], (None, "text", "exact", None, None, None)),
+        ([], {}),
+        (["--runs-dir", "x"], {"folder": Path("x")}),
+        (["--redact"], {"redact": "all"}),
+        (["--redact", "--redact-counts", "bucket"], {"redact": "all", "redact_counts": "bucket"}),
+        (["serve", "--redact", "text"], {"redact": "text"}),
+        (["--no-secret-tags"], {"secret_tags": False}),
         (
             ["--max-bytes", "4000", "--max-bytes-ever", "9000"],
-            (None, "off", "exact", 4000, 9000, None),
+            {"default_cap": 4000, "hard_cap": 9000},
         ),
-        (["--prices", "p.json"], (None, "off", "exact", None, None, Path("p.json"))),
+        (["--prices", "p.json"], {"prices": Path("p.json")}),
     ],
+    ids=str,
 )
 def test_the_flags_of_the_server_reach_it(
-    ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch, argv: list[str], served: tuple[Any, ...]
+    ctxdiff: Cli, monkeypatch: pytest.MonkeyPatch, argv: list[str], served: dict[str, Any]
 ) -> None:
-    asked: list[tuple[Any, ...]] = []
+    asked: list[dict[str, Any]] = []
+    usual = {
+        **{"folder": None, "redact": "off", "redact_counts": "exact", "secret_tags": True},
+        **{"default_cap": None, "hard_cap": None, "prices": None},
+    }
 
-    def serve(
-        folder: Path | None,
-        redact: str,
-        *,
-        redact_counts: str,
-        default_cap: int,
-        hard_cap: int,
-        prices: Path | None,
-    ) -> None:
-        asked.append((folder, redact, redact_counts, default_cap, hard_cap, prices))
+    def serve(folder: Path | None, redact: str, **limits: Any) -> None:
+        asked.append({"folder": folder, "redact": redact, **limits})
 
     monkeypatch.setattr(serving, "serve", serve)
     assert ctxdiff(*argv) == (0, "", "")
-    assert asked == [served]
+    assert asked == [{**usual, **served}]
 
 
 @pytest.mark.slow
