@@ -8,7 +8,6 @@ threads, and nothing needs cleaning up at the end.
 from __future__ import annotations
 
 import gc
-import io
 import logging
 import os
 import re
@@ -18,7 +17,7 @@ import sys
 import threading
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from ctxdiff_mcp._version import __version__
 
@@ -52,6 +51,7 @@ WARM_UP = (
     "ctxdiff_capture.store.open",
 )
 BLOCK_RESULT_CHARS = 100_000
+ONE_PAGE = "there is one page of tools; leave cursor out"
 
 INSTRUCTIONS = """\
 Explains why an LLM agent's turn broke: what the model saw, what was lost, cut or changed since \
@@ -104,13 +104,20 @@ def serve(
     """
     # Claude Code sends SIGINT and 100 ms later SIGTERM; the SDK's reader thread would sit it out.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    stdin, stdout = _take_streams()
+    wire_in, wire_out = _take_streams()
     import anyio  # noqa: PLC0415  see the top of the file
+    import mcp_types as types  # noqa: PLC0415
 
     from ctxdiff_mcp.answers.source import Source  # noqa: PLC0415
     from ctxdiff_mcp.answers.where import runs_folder  # noqa: PLC0415
+    from ctxdiff_mcp.text.log import log_to_stderr  # noqa: PLC0415
+    from ctxdiff_mcp.tools.problems import too_large  # noqa: PLC0415
+    from ctxdiff_mcp.wire import Reader, Writer  # noqa: PLC0415
 
     policy = _policy(redact, redact_counts, default_cap, hard_cap, secret_tags=secret_tags)
+    log_to_stderr(withheld=policy.hides_text)
+    stdout = Writer(wire_out, policy.hard_cap, (ONE_PAGE, _no_such_tool()), too_large())
+    stdin = Reader(wire_in, types.jsonrpc_message_adapter.validate_json, stdout.write)
     source = Source(runs_folder(runs_dir, os.environ))
     listed = None if prices is None else _prices(prices)
     anyio.run(_serve_streams, build(source, policy, listed), stdin, stdout)
@@ -143,7 +150,7 @@ def build(source: Source, policy: Policy, prices: Prices | None = None) -> Serve
         _: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         if params is not None and params.cursor is not None:
-            raise MCPError(types.INVALID_PARAMS, "there is one page of tools; leave cursor out")
+            raise MCPError(types.INVALID_PARAMS, ONE_PAGE)
         warm_up.start()
         return listed
 
@@ -152,8 +159,7 @@ def build(source: Source, policy: Policy, prices: Prices | None = None) -> Serve
     ) -> types.CallToolResult:
         tool = BY_NAME.get(params.name)
         if tool is None:
-            known = ", ".join(BY_NAME)
-            raise MCPError(types.INVALID_PARAMS, f"no such tool; the tools are {known}")
+            raise MCPError(types.INVALID_PARAMS, _no_such_tool())
         left = threading.Event()
         context = Context(source, policy, left.is_set, prices)
         try:
@@ -181,6 +187,12 @@ def build(source: Source, policy: Policy, prices: Prices | None = None) -> Serve
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _no_such_tool() -> str:
+    from ctxdiff_mcp.tools.registry import BY_NAME  # noqa: PLC0415  see the top of the file
+
+    return f"no such tool; the tools are {', '.join(BY_NAME)}"
 
 
 class _WarmUp:
@@ -302,7 +314,7 @@ def _is_of_a_client_that_left(error: BaseException) -> bool:
     return isinstance(error, BrokenPipeError)
 
 
-def _take_streams() -> tuple[TextIO, TextIO]:
+def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     """The wire, moved away from the numbers 0 and 1: what others print goes to stderr."""
     wire_in, wire_out = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -310,9 +322,4 @@ def _take_streams() -> tuple[TextIO, TextIO]:
     os.close(nothing)
     sys.stdout.flush()
     os.dup2(2, 1)
-    reader = io.TextIOWrapper(os.fdopen(wire_in, "rb"), encoding="utf-8", errors="replace")
-    # The second net under unpaired surrogates: a question mark instead of a dead server.
-    writer = io.TextIOWrapper(
-        os.fdopen(wire_out, "wb"), encoding="utf-8", errors="replace", newline="\n"
-    )
-    return reader, writer
+    return os.fdopen(wire_in, "rb"), os.fdopen(wire_out, "wb")

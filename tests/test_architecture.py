@@ -88,7 +88,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     f"{MCP}.text": {ANALYZERS, MODEL, f"{MCP}.answers", GATE},
     f"{MCP}.tools": {ANALYZERS, MODEL, f"{MCP}.answers", GATE, ERRORS},
-    f"{MCP}.server": {f"{MCP}.tools", f"{MCP}.answers", GATE, ERRORS, f"{MCP}._version"},
+    f"{MCP}.wire": set(),
+    f"{MCP}.server": {
+        f"{MCP}.tools",
+        f"{MCP}.answers",
+        f"{MCP}.text.log",
+        f"{MCP}.wire",
+        GATE,
+        ERRORS,
+        f"{MCP}._version",
+    },
     f"{MCP}.cli": {
         f"{MCP}.answers",
         f"{MCP}.text",

@@ -86,6 +86,14 @@ def internal(short_id: str) -> str:
     )
 
 
+def too_large() -> str:
+    """An answer above the promised size, which no tool should make; nothing of it is sent."""
+    return (
+        "error too_large: the answer came out larger than promised and is withheld; ask for less, "
+        f"with `limit`\nnext: {RUNS_CALL}\n"
+    )
+
+
 def _list(env: Envelope, spelled: Sequence[str], total: int) -> None:
     rest = f" and {total - len(spelled):,} more" if total > len(spelled) else ""
     env.say(f"valid: {', '.join(spelled)}{rest}")
