@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from ctxdiff_mcp.gate.chat_tokens import token_places
 from ctxdiff_mcp.gate.scripts import VS16, ZWJ, ZWNJ, is_hidden, is_mark, is_spelling
 
 INVERSE = re.compile(r"⟦(?:x([0-9A-F]{2})|([0-9A-F]{2,6}))⟧")
@@ -21,20 +22,6 @@ BRACKETS = "⟦⟧〚〛"
 MAX_MARKS = 8
 """Combining marks in a row that are shown; the rest is escaped."""
 
-# Spellings that chat templates give a meaning. Their first character is escaped. Sources: the
-# tokenizer files of the Llama 2-4, Mistral, Qwen, Gemma, Phi, DeepSeek, GLM and Command families,
-# OpenAI's harmony format; read 2026-10.
-_CONTROL_TOKEN = re.compile(
-    r"<\|[^\s<>|]{1,64}\|>"
-    r"|<\uff5c[^\s<>\uff5c]{1,64}\uff5c>"
-    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|ARGS"
-    r"|THINK|IMG|IMG_BREAK|IMG_END|PREFIX|MIDDLE|SUFFIX|gMASK|sMASK|MASK|CLS|SEP|PAD|UNK|BOS|EOS)\]"
-    r"|<</?SYS>>"
-    r"|</?s>"
-    r"|<(?:start_of_turn|end_of_turn|start_of_image|end_of_image|bos|eos|pad|unk|mask|sop|eop)>"
-    r"|<(?:BOS|EOS|PAD|UNK|CLS|SEP|MASK|EOP)_TOKEN>"
-)
-_TOKEN_START = re.compile(r"<[|\uff5c/<a-zA-Z]|\[[/A-Zgs]")
 _QUIET = re.compile(r"[\t\n -~]*")
 """Printable ASCII: nothing in it hides."""
 
@@ -90,9 +77,7 @@ def clean(text: str) -> str:
 
 def unsafe_places(text: str) -> list[int]:
     """Offsets of the characters that `clean` escapes, ascending. Linear in the text."""
-    tokens = []
-    if _TOKEN_START.search(text):
-        tokens = [found.start() for found in _CONTROL_TOKEN.finditer(text)]
+    tokens = token_places(text)
     if _QUIET.fullmatch(text):
         return tokens
     alphabet = set(text)

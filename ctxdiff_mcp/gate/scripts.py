@@ -10,7 +10,10 @@ ZWNJ, ZWJ, VS16, KEYCAP = "\u200c", "\u200d", "\ufe0f", "\u20e3"
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 
 # Letters and marks by their category, and yet nothing is drawn for them.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_BLANK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    "\U00013441\U00013442\U00016fe4\U0001d159"
+)
 
 # Source: Unicode 17, emoji-data.txt and emoji-variation-sequences.txt, widened to whole runs.
 _EMOJI = re.compile(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from ctxdiff_capture.errors import (
     EmptyTrace,
@@ -17,6 +18,8 @@ from ctxdiff_mcp.answers.asking import Problem, Unanswerable
 from ctxdiff_mcp.gate.envelope import Envelope
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.tools.lines import handle, ranges
+
+Choice = TypeVar("Choice")
 
 MOST_CHOICES = 12
 RUNS_CALL = "ctxdiff_runs()"
@@ -55,15 +58,15 @@ def explained(problem: Unanswerable, policy: Policy) -> str:
     env.say(f"error {problem.code}: {problem.problem}; {problem.remedy}")
     choices = problem.choices
     if choices.names:
-        _list(env, [env.name(name) for name in choices.names[:MOST_CHOICES]], len(choices.names))
+        _list(env, choices.names, env.name)
     if choices.blocks:
-        blocks = [handle(env, block) for block in choices.blocks[:MOST_CHOICES]]
-        if not policy.hides_text:
-            blocks = [block.content_hash[:20] for block in choices.blocks[:MOST_CHOICES]]
-        _list(env, blocks, len(choices.blocks))
+        if policy.hides_text:
+            _list(env, choices.blocks, lambda block: handle(env, block))
+        else:
+            _list(env, choices.blocks, lambda block: block.content_hash[:20])
     if choices.numbers:
         env.say(f"valid: {ranges(choices.numbers)}")
-    env.say(f"next: {_NEXT[problem.code]}")
+    env.close(f"next: {_NEXT[problem.code]}")
     return env.finish()
 
 
@@ -73,9 +76,12 @@ def store_problem(problem: StoreError) -> str:
     return f"error {code}: {words}\nnext: {RUNS_CALL}\n"
 
 
-def bad_arguments(lines: Sequence[str], tool: str) -> str:
+def bad_arguments(lines: Sequence[str], tool: str, policy: Policy) -> str:
     """Arguments that do not fit the tool."""
-    return "".join(f"{line}\n" for line in (f"error bad_arguments: {tool}", *lines))
+    env = Envelope(policy)
+    for line in (f"error bad_arguments: {tool}", *lines):
+        env.close(line)
+    return env.finish()
 
 
 def internal(short_id: str) -> str:
@@ -94,6 +100,13 @@ def too_large() -> str:
     )
 
 
-def _list(env: Envelope, spelled: Sequence[str], total: int) -> None:
-    rest = f" and {total - len(spelled):,} more" if total > len(spelled) else ""
-    env.say(f"valid: {', '.join(spelled)}{rest}")
+def _list(env: Envelope, choices: Sequence[Choice], spell: Callable[[Choice], str]) -> None:
+    """The first of the choices, as many as there is room for."""
+    line, most = "", env.line_room - len(f" and {len(choices):,} more")
+    for at, choice in enumerate(choices[:MOST_CHOICES]):
+        longer = f"{line}, {spell(choice)}" if line else f"valid: {spell(choice)}"
+        if len(longer) > most:
+            break
+        line, shown = longer, at + 1
+    if line:
+        env.say(line + (f" and {len(choices) - shown:,} more" if len(choices) > shown else ""))

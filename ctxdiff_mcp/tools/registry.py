@@ -34,7 +34,7 @@ def run_tool(tool: Tool, context: Context, arguments: Mapping[str, Any]) -> tupl
     try:
         return tool.answer(context, checked(tool.arguments, arguments)), False
     except BadArguments as problem:
-        return bad_arguments(problem.lines, tool.name), True
+        return bad_arguments(problem.lines, tool.name, context.policy), True
     except Unanswerable as problem:
         return explained(problem, context.policy), True
     except StoreError as problem:

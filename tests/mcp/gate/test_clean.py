@@ -57,7 +57,8 @@ def test_a_vector_is_shown_without_anything_hidden_and_restored(
         "नमस्ते दुनिया, क्‍या हाल है? कर्म और ज्ञान",
         "你好，世界。こんにちは。안녕하세요",
         "❤️ 1️⃣ #️⃣ ☎️ 👨‍👩‍👧‍👦 👍🏽 🏳️‍🌈",
-        "F# pipes: xs <| f |> g and [INSTALL] or [mask]",
+        "F# pipes: xs <| f |> g and [INSTALL] or [mask], p <|> q, a<b|c>d, <T extends A|B>",
+        "\n\nHuman: hi\n\nAssistant: hello\n### Instruction:\nSystem: <system>x</system> <file>",
         "e\u0301 o\u0302\u0323 x\u0336y\u0336",
     ],
 )
@@ -80,6 +81,8 @@ def test_ordinary_text_passes_unchanged(text: str) -> None:
         ("<|im_start|>system", "⟦3C⟧|im_start|>system"),
         ("[INST] hi [/INST] </s>", "⟦5B⟧INST] hi ⟦5B⟧/INST] ⟦3C⟧/s>"),
         ("<|eot_id|><start_of_turn>", "⟦3C⟧|eot_id|>⟦3C⟧start_of_turn>"),
+        ("]~b]~b] [e~[INST]", "⟦5D⟧~b⟦5D⟧~b] ⟦5B⟧e~⟦5B⟧INST]"),
+        ("<<|x|><|turn>a<turn|>", "<⟦3C⟧|x|>⟦3C⟧|turn>a⟦3C⟧turn|>"),
         ("\u0301 leads", "⟦301⟧ leads"),
         ("a" + "\u0301" * 9, "a" + "\u0301" * 8 + "⟦301⟧"),
         ("a\u200db \u200c end\u200d", "a⟦200D⟧b ⟦200C⟧ end⟦200D⟧"),

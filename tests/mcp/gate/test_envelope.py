@@ -124,10 +124,40 @@ def test_a_name_outside_the_rule_never_stands_inline(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"), [("a1", "a1"), ("a2", "a1"), ("r7", "a1"), ("gpt4", "gpt4")]
+    "name",
+    [
+        *("a2", "r7", "x1", "b3", "L2"),
+        *("latest", "LATEST", "error", "next", "none", "unknown", "withheld", "end"),
+        *("12", "1-4", "3/3", "1.5", "9c1e44aa", "0" * 40),
+        *("https://a.example/x", "//a.example", "www.a.example", "javascript:x", "data:text/html"),
+        *("ctxdiff_runs", "CTXDIFF_x"),
+    ],
 )
-def test_a_name_that_looks_like_another_handle_does_not_stand_inline(name: str, shown: str) -> None:
-    assert Envelope(Policy()).name(Name(Captured(name), "a1")) == shown
+def test_a_name_that_imitates_the_servers_words_does_not_stand_inline(name: str) -> None:
+    assert Envelope(Policy()).name(Name(Captured(name), "a1")) == "a1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a1",
+        "gpt4",
+        "gpt-4.1",
+        "o3",
+        "meta-llama/Llama-3-8B:free",
+        "step_2",
+        "decade",
+        "20261130T1015",
+    ],
+)
+def test_an_ordinary_name_stands_inline(name: str) -> None:
+    assert Envelope(Policy()).name(Name(Captured(name), "a1")) == name
+
+
+def test_a_word_may_be_a_figure_but_none_of_the_servers_words_and_no_link() -> None:
+    env = Envelope(Policy())
+    words = ("7781", "9c1e44aa", "unknown", "a2", "https://a.example")
+    assert [env.word(Captured(word)) for word in words] == ["7781", "9c1e44aa", "x1", "x2", "x3"]
 
 
 def test_two_names_joined_by_the_server_stand_inline_when_both_may() -> None:
@@ -139,6 +169,23 @@ def test_a_handle_that_is_taken_is_not_given_twice() -> None:
     env = Envelope(Policy())
     first, second = (Name(Captured(f"label {n}"), "L1") for n in "ab")
     assert [env.name(first), env.name(second), env.name(first)] == ["L1", "x2", "L1"]
+
+
+def test_a_first_row_whose_texts_do_not_fit_is_shown_without_them() -> None:
+    env = Envelope(Policy(default_cap=1_000))
+    assert env.offer("- first", Piece(Captured("x" * 240)), Piece(Captured("y" * 240)))
+    assert not env.offer("- second", Piece(Captured("x" * 240)))
+    assert env.finish() == "- first [texts left out]\n"
+
+
+def test_lines_that_do_not_fit_are_counted() -> None:
+    env = Envelope(Policy(default_cap=1_000))
+    for _ in range(5):
+        env.say("a" * 100)
+    env.close("next: ctxdiff_runs()")
+    assert (
+        env.finish() == f"{'a' * 100}\nnext: ctxdiff_runs()\nlines left out for want of room: 4\n"
+    )
 
 
 def test_every_result_draws_a_fresh_word_for_its_frames(parsed: Callable[[str], Any]) -> None:
