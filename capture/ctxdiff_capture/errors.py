@@ -3,8 +3,11 @@
     CtxdiffError                problem and remedy, both printed
     ├── StoreError              a trace cannot be read or written
     │   ├── NotATrace           the file is something else, or damaged
+    │   │   └── UnsafeTrace     it has what no trace has: views, triggers, odd tables
+    │   ├── TooLarge            the file, or a part of it, is larger than is read
     │   ├── UnsupportedVersion  written by a newer program
     │   ├── StoreBusy           another program holds the lock
+    │   │   └── UnfinishedChange  a journal lies beside the file
     │   ├── StoreFull           no room is left
     │   ├── EmptyTrace          no session in it
     │   └── TraceNotFound       no such file, session, turn, agent or block
@@ -42,12 +45,24 @@ class NotATrace(StoreError):
     """The file is something else, or damaged."""
 
 
+class UnsafeTrace(NotATrace):
+    """The file has what no trace has: views, triggers, tables that are not what they seem."""
+
+
+class TooLarge(StoreError):
+    """The file, or a part of it, is larger than is read."""
+
+
 class UnsupportedVersion(StoreError):
     """The file was written by a newer program."""
 
 
 class StoreBusy(StoreError):
     """Another program holds the lock on the file."""
+
+
+class UnfinishedChange(StoreBusy):
+    """A journal lies beside the file. It is never played: it could change files elsewhere too."""
 
 
 class StoreFull(StoreError):

@@ -7,54 +7,43 @@ So a file alone is opened as immutable, and one with a write-ahead log is read f
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import stat
-import tempfile
+import threading
 import time
-import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TraceNotFound
+from ctxdiff_capture.errors import (
+    NotATrace,
+    StoreBusy,
+    StoreError,
+    TooLarge,
+    TraceNotFound,
+    UnfinishedChange,
+)
+from ctxdiff_capture.store.careful import MAX_FILE_BYTES, CarefulFile, FileState, state_now
+from ctxdiff_capture.store.copies import COPIES, MAX_COPIED_BYTES, MAX_LOG_BYTES, PrivateCopy
+from ctxdiff_capture.store.defence import allow_questions_only, defend
 
 MAGIC = b"SQLite format 3\x00"
 """Source: https://www.sqlite.org/fileformat.html, section 1.3."""
 
-_DEFENCES = ("trusted_schema = off", "cell_size_check = on", "mmap_size = 0", "query_only = on")
-"""Source: https://www.sqlite.org/security.html, section 1.2."""
-
 _ATTEMPTS = 20
 _PAUSE_SECONDS = 0.02
-_WAL_HEADER_BYTES = 32
-
-
-class PrivateFolder:
-    """A temporary folder, removed by `cleanup`, or else when it is collected or the program ends.
-
-    Unlike `tempfile.TemporaryDirectory`, a forked child that ends does not remove its parent's.
-    """
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="ctxdiff-"))
-        self.cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
-
-
-def _remove_own(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+_DESCRIPTORS = Path("/proc/self/fd")
+_OPENING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A read-only connection and the folder that holds its private copy, if it has one."""
+    """A read-only connection and the private copy that it reads, if it does."""
 
     path: Path
     connection: sqlite3.Connection
-    copy: PrivateFolder | None
-    identity: tuple[int, int, int]
-    """Inode, size and time of change when it was opened."""
+    copy: PrivateCopy | None
+    state: FileState
+    """Of the file when it was opened."""
 
     def is_stale(self) -> bool:
         """Whether pages may come from two states: the file was changed where it stands.
@@ -63,142 +52,153 @@ class Opened:
         """
         if self.copy is not None:
             return False
-        now = _identity(self.path)
-        return now is not None and now != self.identity and now[0] == self.identity[0]
+        now = state_now(self.path)
+        return now is not None and now.which == self.state.which and _changed(self.state, now)
 
     def close(self) -> None:
-        """Close the connection, remove the copy."""
+        """Close the connection."""
         self.connection.close()
-        if self.copy is not None:
-            self.copy.cleanup()
 
 
 def open_untouched(path: Path) -> Opened:
-    """Open a SQLite file for reading. Nothing on disk changes, whoever else uses it.
+    """Open a SQLite file, which is no link, for reading.
+
+    Nothing on disk changes, whoever else uses it.
 
     Raises:
         TraceNotFound: there is no such file.
-        NotATrace: it is not a SQLite file.
-        StoreBusy: an unfinished change lies beside it, or it changes faster than it can be copied.
+        NotATrace: it is not a SQLite file, or the log beside it is no file.
+        TooLarge: it is.
+        UnfinishedChange: a journal lies beside it.
+        StoreBusy: it changes faster than it can be copied.
         StoreError: it may not be read.
     """
-    try:
-        for _ in range(_ATTEMPTS):
-            _check_is_sqlite(path)
-            _refuse_journal(path)
-            opened = _opened_alone(path) or _opened_as_copy(path)
-            if opened is not None:
-                return opened
+    for attempt in range(_ATTEMPTS):
+        if attempt:
             time.sleep(_PAUSE_SECONDS)
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be read ({error.strerror})", remedy="check its permissions"
-        ) from None
+        with CarefulFile(path) as file:
+            _check_is_sqlite(file)
+            _refuse_journal(path)
+            opened = _opened(file)
+        if opened is not None:
+            return opened
     raise StoreBusy(
-        f"{path} changed each time it was copied", remedy="ask again when its writer is quieter"
+        f"{path} changed each time it was opened", remedy="ask again when its writer is quieter"
     )
 
 
-def _opened_alone(path: Path) -> Opened | None:
-    """The file where it stands, or None when a log belongs to it."""
-    identity = _identity(path)
-    if identity is None or _size_of(_beside(path, "-wal")):
-        return None
-    return Opened(path, _connected(path, immutable=True), None, identity)
-
-
-def _opened_as_copy(path: Path) -> Opened | None:
-    """A private copy of file and log, or None when they changed meanwhile."""
-    copy = PrivateFolder()
+def _opened(file: CarefulFile) -> Opened | None:
+    """A connection to the file, or to a copy where a log belongs to it; None when they changed."""
     try:
-        if _is_copied(path, copy.path / "trace"):
-            connection = _connected(copy.path / "trace", immutable=False)
-            return Opened(path, connection, copy, (0, 0, 0))
-    except FileNotFoundError:
-        pass  # the log vanished while we looked: its writer ended
-    except BaseException:
-        copy.cleanup()
-        raise
-    copy.cleanup()
+        log = CarefulFile(_beside(file.path, "-wal"), most_bytes=MAX_LOG_BYTES)
+    except TraceNotFound:
+        return _opened_alone(file)
+    with log:
+        if log.state.size == 0:
+            return _opened_alone(file)
+        if file.state.size > MAX_COPIED_BYTES:
+            raise TooLarge(
+                f"{file.path} is being written and has more than {MAX_COPIED_BYTES:,} bytes",
+                remedy="ask when its writer has ended",
+            )
+        copy = COPIES.of(file, log)
+    if copy is None:
+        return None
+    connection = _connected(copy.path)
+    return None if connection is None else Opened(file.path, connection, copy, file.state)
+
+
+def _opened_alone(file: CarefulFile) -> Opened | None:
+    """A connection to the file where it stands; None when another stands there now."""
+    with _OPENING:
+        # A process gets the lowest number that is free, and so will SQLite.
+        number = os.dup(file.descriptor)
+        os.close(number)
+        # By its descriptor, where the system names those: it follows a file that is moved.
+        name = _DESCRIPTORS / str(file.descriptor)
+        connection = _connected(name if _DESCRIPTORS.is_dir() else file.path)
+        # SQLite looks such a name up and opens what it finds (seen with 3.40): we look what it is.
+        is_same = connection is not None and _is_open_as(file.state, number, file.descriptor)
+    if connection is not None:
+        if is_same:
+            return Opened(file.path, connection, None, file.state)
+        connection.close()
+    elif state_now(file.path) == file.state:
+        # SQLite takes no path of more than some 500 bytes.
+        raise StoreError(
+            f"SQLite cannot open {file.path}", remedy="move it to a folder with a shorter path"
+        )
     return None
 
 
-def _is_copied(path: Path, target: Path) -> bool:
-    """Copy file and log; False when the copy may not be consistent.
-
-    The file is copied before the log. What a checkpoint writes into the file meanwhile stands in
-    the log too, as long as the log was not begun anew: its header, which holds fresh random
-    numbers each time, tells. A commit that is half copied is ignored by its checksum.
-    Source: https://www.sqlite.org/walformat.html, section 2.
-    """
-    wal, copied = _beside(path, "-wal"), _beside(target, "-wal")
-    before = _wal_header(wal)
-    shutil.copyfile(path, target)
-    shutil.copyfile(wal, copied)
-    return before != b"" and before == _wal_header(wal) == _wal_header(copied)
-
-
-def _check_is_sqlite(path: Path) -> None:
-    """Existence, kind of file and its first bytes; a device or a pipe is never opened."""
+def _is_open_as(state: FileState, number: int, own: int) -> bool:
+    """Whether a descriptor other than `own`, most likely `number`, is of that file."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise NotATrace(f"{path} is not a regular file", remedy="name a .ctrace file")
-    except (FileNotFoundError, NotADirectoryError):
-        raise TraceNotFound(f"there is no file {path}", remedy="check the path") from None
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC))
+        if FileState.of(os.fstat(number)).which == state.which:
+            return True
+        # Another thread took the number, or SQLite had the file open already.
+        numbers = [int(entry.name) for entry in _DESCRIPTORS.iterdir()]
+    except OSError:
+        return os.name == "nt"  # it has no such numbers
+    return any(_is_of(state, one) for one in numbers if one != own)
+
+
+def _is_of(state: FileState, number: int) -> bool:
+    try:
+        return FileState.of(os.fstat(number)).which == state.which
+    except OSError:
+        return False
+
+
+def _check_is_sqlite(file: CarefulFile) -> None:
+    start = file.start(len(MAGIC))
     if not start:
-        raise NotATrace(f"{path} is empty", remedy="record a session into it, or delete it")
+        raise NotATrace(f"{file.path} is empty", remedy="record a session into it, or delete it")
     if start != MAGIC:
-        raise NotATrace(f"{path} is not a SQLite file", remedy="name a .ctrace file")
+        raise NotATrace(f"{file.path} is not a SQLite file", remedy="name a .ctrace file")
 
 
 def _refuse_journal(path: Path) -> None:
     """A journal describes a change that was not finished; playing it would write."""
-    if _size_of(_beside(path, "-journal")):
-        raise StoreBusy(
-            f"an unfinished change lies beside {path}",
-            remedy="let the program that writes it end, or open it once with that program",
-        )
-
-
-def _wal_header(wal: Path) -> bytes:
-    """The log's header; empty when there is no log."""
     try:
-        with wal.open("rb") as file:
-            return file.read(_WAL_HEADER_BYTES)
-    except FileNotFoundError:
-        return b""
+        with CarefulFile(_beside(path, "-journal")) as journal:
+            # One that was played or committed is empty, or begins with zeros.
+            # Source: https://www.sqlite.org/fileformat.html, section 3.
+            if journal.start(1) in (b"", b"\x00"):
+                return
+    except TraceNotFound:
+        return
+    except StoreError:
+        pass  # a link, a pipe or a giant is no better
+    raise UnfinishedChange(
+        f"an unfinished change lies beside {path}",
+        remedy="let the program that writes it end, or open it once with that program",
+    )
 
 
-def _connected(path: Path, *, immutable: bool) -> sqlite3.Connection:
-    """A connection that cannot write and trusts nothing the file says."""
-    # A private copy is opened for writing, as reading a log needs its index beside it.
-    mode = "mode=ro&immutable=1" if immutable else "mode=rw"
+def _connected(name: Path) -> sqlite3.Connection | None:
+    """A connection that cannot write and trusts nothing the file says; None where it cannot be."""
     try:
         connection = sqlite3.connect(
-            f"file:{quote(os.fspath(path))}?{mode}",
+            f"file:{quote(os.fsencode(name))}?mode=ro&immutable=1",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
         )
     except sqlite3.Error:
-        # The file was read a moment ago; SQLite takes no path of more than some 500 bytes.
-        raise StoreError(
-            f"SQLite cannot open {path}", remedy="move it to a folder with a shorter path"
-        ) from None
-    for setting in _DEFENCES:
-        connection.execute(f"pragma {setting}")
+        return None
+    try:
+        defend(connection)
+        allow_questions_only(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    """Inode, size and time of change of a file; None when it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def _changed(before: FileState, now: FileState) -> bool:
+    """Whether the content may differ; a new name or mode alone changes but `ctime_ns`."""
+    return (before.size, before.mtime_ns) != (now.size, now.mtime_ns)
 
 
 def _beside(path: Path, ending: str) -> Path:
@@ -206,9 +206,4 @@ def _beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _size_of(path: Path) -> int:
-    """Size in bytes; 0 when there is no such file."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+__all__ = ["MAGIC", "MAX_FILE_BYTES", "Opened", "open_untouched"]

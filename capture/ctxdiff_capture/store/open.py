@@ -47,22 +47,30 @@ def create_session(
 
 
 def open_reader(
-    source: str | os.PathLike[str] | Destination, *, seconds_per_question: float = 4.0
+    source: str | os.PathLike[str] | Destination,
+    *,
+    seconds_per_question: float = 4.0,
+    follow_links: bool = True,
 ) -> TraceReader:
     """Open a trace for reading. No byte on disk changes and no file appears beside it.
 
     Args:
         source: a path, taken as it is, or a destination.
         seconds_per_question: how long SQLite may work on one question.
+        follow_links: whether `source` may be a link, as a person names one; what was found in a
+            folder may not.
 
     Raises:
         TraceNotFound: no such file.
-        NotATrace: it is something else, or damaged.
+        NotATrace: it is something else, or damaged; `UnsafeTrace` when it has views or triggers.
+        TooLarge: it is larger than is read.
         UnsupportedVersion: its newest session was written by a newer program.
         EmptyTrace: it holds no session.
         StoreBusy: it changes faster than it can be copied, or an unfinished change lies beside it.
     """
     path = _sqlite_path(source) if isinstance(source, Destination) else Path(source)
+    if follow_links:
+        path = Path(os.path.realpath(path))
     return SQLiteReader(path, seconds_per_question=seconds_per_question)
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TraceNotFound
+from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TooLarge, TraceNotFound
 from ctxdiff_capture.model import (
     Block,
     CallDetail,
@@ -35,7 +35,8 @@ from ctxdiff_capture.store.vetting import Layout, check_readable_version, layout
 
 _STEPS_BETWEEN_LOOKS = 10_000
 """Steps of SQLite's machine between two looks at the clock: some 0.1 ms."""
-
+_STEPS_OF_VETTING = 20_000
+"""What the schema of a trace takes many times over; it is parsed before anything else is known."""
 
 T = TypeVar("T")
 _OPENINGS = 3
@@ -54,9 +55,10 @@ class SQLiteReader:
         for attempt in range(1, _OPENINGS + 1):
             self._opened = open_untouched(path)
             self._connection = self._opened.connection
-            self._connection.set_progress_handler(self._is_too_late, _STEPS_BETWEEN_LOOKS)
             try:
+                self._connection.set_progress_handler(lambda: True, _STEPS_OF_VETTING)
                 self._layout = self._answer(self._vetted)
+                self._connection.set_progress_handler(self._is_too_late, _STEPS_BETWEEN_LOOKS)
             except StoreBusy:  # a writer ended between opening and looking
                 self._opened.close()
                 if attempt == _OPENINGS:
@@ -123,7 +125,7 @@ class SQLiteReader:
             self._deadline = time.monotonic() + self._seconds
             try:
                 answer = self._decoded(work)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, MemoryError) as error:
                 raise self._told(error) from None
             if self._opened.is_stale():
                 raise self._changed()
@@ -143,10 +145,15 @@ class SQLiteReader:
     def _is_too_late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def _told(self, error: sqlite3.Error) -> StoreError:
+    def _told(self, error: sqlite3.Error | MemoryError) -> StoreError:
         """SQLite's own words are left out: they may quote what stands in the file."""
         if isinstance(error, sqlite3.ProgrammingError):
             return StoreError(f"{self._path} was closed", remedy="open it again")
+        if isinstance(error, (sqlite3.DataError, MemoryError)):
+            return TooLarge(
+                f"{self._path} holds a value that is larger than is read",
+                remedy="ask about another turn or another run",
+            )
         if self._opened.is_stale():
             return self._changed()
         if self._is_too_late():

@@ -297,7 +297,7 @@ def _refuse_what_is_no_trace(path: Path) -> None:
 def _look_inside(path: Path) -> None:
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return
-    opened = open_untouched(path)
+    opened = open_untouched(Path(os.path.realpath(path)))
     try:
         if has_objects(opened.connection):
             layout_of(opened.connection)

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from dataclasses import dataclass
 
-from ctxdiff_capture.errors import EmptyTrace, NotATrace, UnsupportedVersion
+from ctxdiff_capture.errors import EmptyTrace, NotATrace, UnsafeTrace, UnsupportedVersion
 from ctxdiff_capture.store.schema import (
     ADDED_BY_VERSION_2,
     CORE_COLUMNS,
@@ -14,7 +14,14 @@ from ctxdiff_capture.store.schema import (
     SIDE_COLUMNS,
 )
 
-_VIRTUAL = re.compile(r"\s*create\s+virtual", re.IGNORECASE)
+MAX_OBJECTS = 100
+"""Tables and their automatic indexes; ours have some thirty."""
+
+_NAMES = frozenset(CORE_COLUMNS) | frozenset(SIDE_COLUMNS)
+_OF_OURS = "ctx_"
+"""How a table begins that a newer version may have added; it is never looked into."""
+_OF_SQLITE = frozenset({"sqlite_sequence", "sqlite_stat1", "sqlite_stat4"})
+_TABLE = re.compile(r"create\s+table\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +38,23 @@ def layout_of(connection: sqlite3.Connection) -> Layout:
     """The layout of a trace.
 
     Raises:
-        NotATrace: a table is missing, or is not what its name says.
+        UnsafeTrace: the schema has anything but tables of a trace, or one is not what its name
+            says: a view, a trigger or a virtual table would run code of whoever made the file.
+        NotATrace: a table is missing, or a column.
     """
-    kinds = _named_objects(connection)
+    tables = _tables(connection)
+    columns = {table: _columns(connection, table) for table in sorted(tables & _NAMES)}
     for table, needed in CORE_COLUMNS.items():
-        _check_table(connection, kinds, table, needed)
-    side = frozenset(SIDE_COLUMNS) & kinds.keys()
+        if table not in columns:
+            raise NotATrace(
+                f"the file is a SQLite database without the table {table!r}, no trace",
+                remedy="name a .ctrace file",
+            )
+        _check_columns(table, needed, columns[table])
+    side = frozenset(columns) & frozenset(SIDE_COLUMNS)
     for table in side:
-        _check_table(connection, kinds, table, SIDE_COLUMNS[table])
-    return Layout(
-        has_labels=set(ADDED_BY_VERSION_2) <= _columns(connection, "call"), side_tables=side
-    )
+        _check_columns(table, SIDE_COLUMNS[table], columns[table])
+    return Layout(has_labels=set(ADDED_BY_VERSION_2) <= columns["call"], side_tables=side)
 
 
 def has_objects(connection: sqlite3.Connection) -> bool:
@@ -74,35 +87,48 @@ def check_version(version: object) -> None:
         )
 
 
-def _named_objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:
-    """Name to kind and definition of the objects that bear a name of ours."""
-    known = (*CORE_COLUMNS, *SIDE_COLUMNS)
-    marks = ", ".join("?" * len(known))
-    query = f"select lower(name), type, sql from sqlite_master where lower(name) in ({marks})"  # noqa: S608 - only question marks
-    return {name: (kind, sql or "") for name, kind, sql in connection.execute(query, known)}
+def _tables(connection: sqlite3.Connection) -> frozenset[str]:
+    """Names of the tables, when the schema has nothing else that counts."""
+    rows = connection.execute(
+        f"select type, name, rootpage, substr(sql, 1, 100) from sqlite_master"  # noqa: S608 - a number of ours
+        f" limit {MAX_OBJECTS + 1}"
+    ).fetchall()
+    if len(rows) > MAX_OBJECTS:
+        raise UnsafeTrace("the file has more tables than a trace", remedy="name a .ctrace file")
+    # An automatic index has no text; any other may compute what it likes.
+    return frozenset(
+        _checked_table(*row) for row in rows if not (row[0] == "index" and row[3] is None)
+    )
 
 
-def _check_table(
-    connection: sqlite3.Connection,
-    kinds: dict[str, tuple[str, str]],
-    table: str,
-    needed: frozenset[str],
-) -> None:
-    """A real table with the columns it must have, or `NotATrace`."""
-    kind, sql = kinds.get(table, ("", ""))
-    if not kind:
-        raise NotATrace(
-            f"the file is a SQLite database without the table {table!r}, no trace",
-            remedy="name a .ctrace file",
-        )
-    # A view or a virtual table under that name would run code of whoever made the file.
-    if kind != "table" or _VIRTUAL.match(sql) or not needed <= _columns(connection, table):
+def _checked_table(kind: object, name: object, root_page: object, sql: object) -> str:
+    """The name of a real table that a trace may have, or `UnsafeTrace`."""
+    is_real = kind == "table" and type(root_page) is int and root_page > 0
+    is_spelled = isinstance(name, str) and isinstance(sql, str) and _TABLE.match(sql) is not None
+    if (
+        is_real
+        and is_spelled
+        and (name in _NAMES or name in _OF_SQLITE or str(name).startswith(_OF_OURS))
+    ):
+        return str(name)
+    raise UnsafeTrace(
+        "the file has a table, a view, a trigger or an index that no trace has",
+        remedy="drop it in a copy of the file, or name another file",
+    )
+
+
+def _check_columns(table: str, needed: frozenset[str], found: frozenset[str]) -> None:
+    if not needed <= found:
         raise NotATrace(
             f"{table!r} in the file is not the table of a trace", remedy="name a .ctrace file"
         )
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
-    """Names of a table's ordinary columns; generated and hidden ones are not among them."""
-    rows = connection.execute(f"pragma table_xinfo({table})")
-    return {str(name).lower() for _, name, _, _, _, _, hidden in rows if hidden == 0}
+def _columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Names of a table's columns, none of them generated or hidden."""
+    rows = connection.execute(f"pragma table_xinfo({table})").fetchall()
+    if any(hidden != 0 for *_, hidden in rows):
+        raise UnsafeTrace(
+            f"{table!r} in the file computes a column", remedy="name another .ctrace file"
+        )
+    return frozenset(str(name).lower() for _, name, *_ in rows)

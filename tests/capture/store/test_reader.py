@@ -17,6 +17,8 @@ from ctxdiff_capture.errors import (
     StoreBusy,
     StoreError,
     TraceNotFound,
+    UnfinishedChange,
+    UnsafeTrace,
     UnsupportedVersion,
 )
 from ctxdiff_capture.model import Call
@@ -123,14 +125,29 @@ def test_a_table_that_is_not_what_its_name_says_is_refused(
         open_reader(trace)
 
 
-def test_views_and_triggers_beside_the_tables_are_left_alone(trace: Path) -> None:
-    change(
-        trace,
+@pytest.mark.parametrize(
+    "statement",
+    [
         f"create view endless as {ENDLESS} from n",
         "create trigger t after insert on run begin delete from call; end",
-    )
+        "create index i on block (lower(text))",
+        "create virtual table words using fts5(word)",
+        "create table other (x)",
+        "alter table run add column more generated always as (id || id) virtual",
+    ],
+)
+def test_what_no_trace_has_makes_a_file_unsafe(trace: Path, statement: str) -> None:
+    change(trace, statement)
+    with pytest.raises(UnsafeTrace):
+        open_reader(trace)
+
+
+def test_a_table_of_a_newer_version_is_left_alone(trace: Path) -> None:
+    change(trace, "create table ctx_newer (x)", "alter table call add column newer", "analyze")
     reader = open_reader(trace)
     assert reader.sessions()[0].calls == 3
+    with pytest.raises(sqlite3.DatabaseError):
+        reader._connection.execute("select * from ctx_newer")  # type: ignore[attr-defined]
     reader.close()
 
 
@@ -139,9 +156,15 @@ def test_an_unfinished_change_beside_the_file_is_not_played(
 ) -> None:
     (trace.parent / "a.ctrace-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
     before = bytes_of(trace.parent)
-    with pytest.raises(StoreBusy):
+    with pytest.raises(UnfinishedChange):
         open_reader(trace)
     assert bytes_of(trace.parent) == before
+
+
+def test_a_journal_that_was_played_or_committed_is_no_unfinished_change(trace: Path) -> None:
+    for content in (b"", bytes(512)):
+        (trace.parent / "a.ctrace-journal").write_bytes(content)
+        open_reader(trace).close()
 
 
 def test_a_log_of_nonsense_beside_the_file_changes_nothing(
@@ -155,19 +178,6 @@ def test_a_log_of_nonsense_beside_the_file_changes_nothing(
     assert bytes_of(trace.parent) == before
 
 
-def test_a_private_copy_is_gone_after_closing(
-    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "temp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
-    (trace.parent / "a.ctrace-wal").write_bytes(b"nonsense" * 100)
-    reader = open_reader(trace)
-    assert len(list((tmp_path / "temp").iterdir())) == 1
-    reader.close()
-    reader.close()
-    assert list((tmp_path / "temp").iterdir()) == []
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 def test_a_forked_child_that_ends_leaves_its_parents_copy(trace: Path, tmp_path: Path) -> None:
     (trace.parent / "a.ctrace-wal").write_bytes(b"nonsense" * 100)
@@ -175,11 +185,12 @@ def test_a_forked_child_that_ends_leaves_its_parents_copy(trace: Path, tmp_path:
 import os, sys
 from ctxdiff_capture.store.open import open_reader
 reader = open_reader({str(trace)!r})
-copy = os.listdir({str(tmp_path / "temp")!r})
+(copy,) = os.listdir({str(tmp_path / "temp")!r})
 child = os.fork()
 if child:
     os.waitpid(child, 0)
-    assert os.listdir({str(tmp_path / "temp")!r}) == copy
+    assert os.listdir({str(tmp_path / "temp")!r}) == [copy]
+    assert len(reader.sessions()) == 1
 """
     (tmp_path / "temp").mkdir()
     environment = {

@@ -123,7 +123,7 @@ def test_a_sample_whose_content_is_still_in_the_log_reads_the_same(
     writer = sqlite3.connect(sample)
     writer.execute("pragma journal_mode = wal")
     writer.execute("pragma wal_autocheckpoint = 0")
-    writer.execute("create table extra (x)")
+    writer.execute("create table ctx_extra (x)")
     writer.execute("update run set project = 'renamed in the log'")
     writer.commit()
     for file in tmp_path.glob(f"{sample.name}*"):

@@ -1,0 +1,200 @@
+"""Private copies of traces that are being written: file and write-ahead log made one plain file.
+
+A copy is shared by all who ask while the original stays as it was. Copies stand in one folder per
+process, which is removed at its end; after a kill, by the next process that makes a copy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+import weakref
+from collections import OrderedDict
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from ctxdiff_capture.errors import NotATrace, StoreError
+from ctxdiff_capture.store.careful import CarefulFile, FileState
+from ctxdiff_capture.store.defence import defend
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a folder in use cannot be removed anyway
+    fcntl = None  # type: ignore[assignment]
+
+MAX_COPIED_BYTES = 2**30
+"""A file with a log beside it is copied up to this size."""
+MAX_LOG_BYTES = 2**28
+"""A larger log is not copied."""
+
+_PREFIX = "ctxdiff-"
+_KEPT = 4
+"""Copies that stay for the next question, at most."""
+_KEPT_BYTES = 2**30
+_LOCK = "lock"
+_WAL_HEADER_BYTES = 32
+
+
+class PrivateCopy:
+    """A folder with one copy, removed when nobody holds it any more."""
+
+    def __init__(self, room: Path) -> None:
+        folder = Path(tempfile.mkdtemp(dir=room))
+        self.path = folder / "trace"
+        # A forked child that ends must not remove its parent's.
+        self.remove = weakref.finalize(self, _remove_own, folder, os.getpid())
+
+
+class Copies:
+    """The copies of this process. Safe to ask from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
+        self._room: _Room | None = None
+
+    def of(self, file: CarefulFile, log: CarefulFile) -> PrivateCopy | None:
+        """A consistent copy of a file and its log; None when they changed meanwhile.
+
+        Raises:
+            TooLarge: the file or the log is.
+            StoreError: there is no room for a copy, or the log is damaged.
+        """
+        states = file.state, log.state
+        with self._lock:
+            kept = self._kept.get(file.state.which)
+            if kept is not None and kept.states == states:
+                self._kept.move_to_end(file.state.which)
+                return kept.copy
+            self._kept.pop(file.state.which, None)
+            # Asked before copying: what changes from now on must show.
+            will_show = file.state.has_settled() and log.state.has_settled()
+            try:
+                copy = PrivateCopy(self._folder())
+                is_whole = _is_copied(file, log, copy.path)
+            except OSError as error:
+                raise StoreError(
+                    f"{file.path} is being written and cannot be copied ({error.strerror})",
+                    remedy="make room in the folder for temporary files, or end its writer",
+                ) from None
+            if not is_whole:
+                copy.remove()
+                return None
+            if will_show:
+                self._keep(_Kept(states, copy))
+            return copy
+
+    def _keep(self, kept: _Kept) -> None:
+        self._kept[kept.states[0].which] = kept
+        while len(self._kept) > _KEPT or (
+            len(self._kept) > 1 and sum(one.size for one in self._kept.values()) > _KEPT_BYTES
+        ):
+            self._kept.popitem(last=False)
+
+    def _folder(self) -> Path:
+        """The room of this process; a forked child takes its own."""
+        if self._room is None or self._room.owner != os.getpid() or not self._room.path.is_dir():
+            self._kept.clear()
+            _sweep()
+            self._room = _Room()
+        return self._room.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    states: tuple[FileState, FileState]
+    copy: PrivateCopy
+
+    @property
+    def size(self) -> int:
+        """Bytes of file and log."""
+        return sum(state.size for state in self.states)
+
+
+class _Room:
+    """A locked folder for copies: the lock goes with its process, however that ends."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        # Prepared under another name, so that nobody sweeps it before it is locked.
+        folder = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}"))
+        if fcntl is not None:
+            # Never closed: the lock lasts as long as the process.
+            fcntl.flock(os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
+        self.path = folder.rename(folder.with_name(folder.name[1:]))
+        self.remove = weakref.finalize(self, _remove_own, self.path, self.owner)
+
+
+def _remove_own(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Remove the rooms of processes that were killed: those whose lock nobody holds."""
+    if fcntl is None:
+        return
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        rooms = [
+            Path(entry.path)
+            for entry in entries
+            if entry.name.startswith(_PREFIX)
+            and entry.is_dir(follow_symlinks=False)
+            and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+        ]
+        for room in rooms:
+            with suppress(OSError):
+                lock = os.open(room / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(room, ignore_errors=True)
+                finally:
+                    os.close(lock)
+
+
+def _is_copied(file: CarefulFile, log: CarefulFile, target: Path) -> bool:
+    """Copy file and log and join them; False when the copy may not be consistent.
+
+    The file is copied before the log. What a checkpoint writes into the file meanwhile stands in
+    the log too, as long as the log was not begun anew: its header, which holds fresh random
+    numbers each time, tells. A commit that is half copied is ignored by its checksum.
+    Source: https://www.sqlite.org/walformat.html, section 2.
+    """
+    copied = target.with_name(target.name + "-wal")
+    before = log.start(_WAL_HEADER_BYTES)
+    file.copy_to(target, MAX_COPIED_BYTES)
+    log.copy_to(copied, MAX_LOG_BYTES)
+    with copied.open("rb") as copy:
+        in_copy = copy.read(_WAL_HEADER_BYTES)
+    # The log was deleted or replaced: what was copied belongs to a state that has gone.
+    if not os.fstat(log.descriptor).st_nlink or not os.fstat(file.descriptor).st_nlink:
+        return False
+    if not before or not before == log.start(_WAL_HEADER_BYTES) == in_copy:
+        return False
+    _join(target)
+    return True
+
+
+def _join(path: Path) -> None:
+    """Move the log of a private copy into it, so that any number of readers can share it."""
+    address = f"file:{quote(os.fsencode(path))}?mode=rw"
+    try:
+        with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
+            # Without this, reading a log makes an index of it as a file; the copy need not last.
+            connection.execute("pragma locking_mode = exclusive")
+            connection.execute("pragma synchronous = off")
+            defend(connection)
+            connection.execute("pragma wal_checkpoint(truncate)")
+    except sqlite3.Error:
+        raise NotATrace(
+            "a trace or the log beside it is damaged", remedy="open it once with its writer"
+        ) from None
+
+
+COPIES = Copies()
+"""One per process."""
