@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import re
@@ -11,12 +10,14 @@ import subprocess
 import sys
 import venv
 import zipfile
+import zlib
 from collections.abc import Callable
 from email.parser import Parser
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from ctxdiff_capture.tokens import vocabulary
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
@@ -24,8 +25,6 @@ FOLDERS = {
     "ctxdiff-analyzers": ROOT / "analyzers",
     "ctxdiff-mcp": ROOT,
 }
-VOCABULARY = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-"""SHA-256 of OpenAI's o200k_base.tiktoken, unpacked."""
 TOOLS = ["block", "cache", "diff", "explain", "runs", "search", "tokens"]
 
 AGENT = """
@@ -180,9 +179,9 @@ def test_a_wheel_holds_every_file_of_its_package(wheelhouse: Path) -> None:
 
 def test_the_capture_wheel_carries_the_vocabulary(wheelhouse: Path) -> None:
     with zipfile.ZipFile(wheel(wheelhouse, "ctxdiff-capture")) as archive:
-        (table,) = (n for n in archive.namelist() if n.endswith("o200k_base.tiktoken.gz"))
-        unpacked = gzip.decompress(archive.read(table))
-    assert hashlib.sha256(unpacked).hexdigest() == VOCABULARY
+        (table,) = (n for n in archive.namelist() if n.endswith(vocabulary.TABLE))
+        unpacked = zlib.decompress(archive.read(table))
+    assert hashlib.sha256(unpacked).hexdigest() == vocabulary.SHA256
 
 
 def test_the_capture_wheel_alone_records_without_the_mcp_sdk(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import subprocess
 import sys
 import venv
+from base64 import b64encode
 from hashlib import sha1
-from importlib import resources
 from pathlib import Path
 
 PEER = "ctxdiff==0.5.1"
@@ -29,8 +28,11 @@ def peer_environment() -> dict[str, str]:
     target = folder / sha1(VOCABULARY.encode(), usedforsecurity=False).hexdigest()
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        shipped = resources.files("ctxdiff_capture") / "tokens" / "o200k_base.tiktoken.gz"
-        target.write_bytes(gzip.decompress(shipped.read_bytes()))
+        # Imported here: the peer's own interpreter reads this file too, and has no recorder of ours.
+        from ctxdiff_capture.tokens.vocabulary import ranks
+
+        lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in ranks().items())
+        target.write_bytes(b"".join(lines))
     return os.environ | {"TIKTOKEN_CACHE_DIR": str(folder)}
 
 

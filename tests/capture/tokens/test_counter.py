@@ -1,7 +1,9 @@
 """Token counts: exact, offline, and unhurt by any text."""
 
-import gzip
 import socket
+import zlib
+from base64 import b64encode
+from hashlib import sha256
 from threading import Barrier, Thread
 
 import pytest
@@ -66,9 +68,16 @@ def test_the_first_count_works_without_a_network(monkeypatch):
     assert TokenCounter(Vocabulary()).count("Say hello", "openai", "h") == (2, "tiktoken")
 
 
+def test_the_shipped_vocabulary_is_the_published_one():
+    lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in vocabulary.ranks().items())
+    # Source: tiktoken's own list of encodings, read 2026-08.
+    published = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+    assert sha256(b"".join(lines)).hexdigest() == published
+
+
 def test_a_damaged_vocabulary_is_refused_and_texts_are_estimated(monkeypatch, caplog):
-    whole = gzip.decompress
-    monkeypatch.setattr(vocabulary.gzip, "decompress", lambda packed: whole(packed)[:-1])
+    whole = zlib.decompress
+    monkeypatch.setattr(vocabulary.zlib, "decompress", lambda packed: whole(packed)[:-1])
     counter = TokenCounter(Vocabulary())
     assert counter.count("four", "openai", "1") == (1, "estimate")
     assert counter.count("eight by", "openai", "2") == (2, "estimate")
