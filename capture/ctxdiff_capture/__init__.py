@@ -30,7 +30,7 @@ def read(path: str | os.PathLike[str]) -> TraceReader:
     # SQLite is loaded by whoever reads: every import of this package passes here.
     from ctxdiff_capture.store.open import open_reader  # noqa: PLC0415
 
-    return open_reader(path)
+    return open_reader(path, follow_links=True)
 
 
 def __getattr__(name: str) -> Any:

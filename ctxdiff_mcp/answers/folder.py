@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 SUFFIX = ".ctrace"
@@ -15,17 +17,25 @@ MAX_FILES = 5_000
 MAX_ENTRIES = 200_000
 """Directory entries looked at before the walk stops."""
 
+_TICK_NS = 100_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What changes when a file, or the write-ahead log beside it, changes."""
+    """What changes when a file changes, or the write-ahead log or the journal beside it."""
 
     device: int
     inode: int
     size: int
     mtime_ns: int
-    log: tuple[int, int, int] | None
-    """Inode, size and time of the `-wal`; None without one."""
+    ctime_ns: int
+    log: tuple[int, ...] | None
+    """Inode, size and times of the `-wal`; None without one."""
+    journal: tuple[int, ...] | None
+    """Likewise of the `-journal`."""
+    seen_ns: int | None
+    """When it was looked at, for a log that was written a moment before: file systems count time
+    in ticks, and another commit within the same one would not show. None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +71,57 @@ def trace_files(root: Path) -> Found:
     files: list[TraceFile] = []
     refused: list[tuple[str, str]] = []
     complete = True
-    for entry, label in _entries(root):
-        if entry is None or len(files) >= MAX_FILES:
+    for entry in _entries(root):
+        if entry is None or len(files) >= MAX_FILES or len(refused) >= MAX_FILES:
             complete = False
             break
-        if not entry.name.endswith(SUFFIX) or entry.name == SUFFIX:
-            continue
-        reason = _why_refused(entry)
+        label = entry.label.removesuffix(SUFFIX)
+        reason = _why_refused(entry.found)
         if reason:
-            refused.append((label.removesuffix(SUFFIX), reason))
+            refused.append((label, reason))
             continue
-        identity = identity_of(entry.path)
+        identity = _identity(entry.found.path, entry.has_log, entry.has_journal)
         if identity is not None:
-            files.append(TraceFile(label.removesuffix(SUFFIX), Path(entry.path), identity))
+            files.append(TraceFile(label, Path(entry.found.path), identity))
     files.sort(key=lambda file: (file.identity.mtime_ns, file.identity.inode), reverse=True)
     return Found(tuple(files), tuple(refused), complete)
 
 
 def identity_of(path: str | Path) -> Identity | None:
     """The file's identity now; None when it is gone or no regular file."""
+    return _identity(path, has_log=True, has_journal=True)
+
+
+def _identity(path: str | Path, has_log: bool, has_journal: bool) -> Identity | None:
+    """`identity_of`, without looking for sidecars that a listing of the folder did not have."""
     try:
         found = os.lstat(path)
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
+    log = _beside(f"{path}-wal") if has_log else None
+    now = time.time_ns()
+    # The last two are times; one in the future is a whim of who made the file.
+    is_fresh = log is not None and any(abs(now - then) < _TICK_NS for then in log[2:])
+    return Identity(
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+        log,
+        _beside(f"{path}-journal") if has_journal else None,
+        now if is_fresh else None,
+    )
+
+
+def _beside(path: str) -> tuple[int, int, int, int] | None:
     try:
-        beside = os.lstat(f"{path}-wal")
-        log = (beside.st_ino, beside.st_size, beside.st_mtime_ns)
+        found = os.lstat(path)
     except OSError:
-        log = None
-    return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, log)
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _single(path: Path) -> Found:
@@ -113,10 +143,21 @@ def _why_refused(entry: os.DirEntry[str]) -> str | None:
         return "unreadable"
 
 
-def _entries(root: Path) -> Iterator[tuple[os.DirEntry[str] | None, str]]:
-    """Every entry below `root` with its label, a folder's own before those of folders in it.
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Something with the suffix of a trace."""
 
-    By inode, see `Found`; None when a limit was met.
+    found: os.DirEntry[str]
+    label: str
+    has_log: bool
+    has_journal: bool
+
+
+def _entries(root: Path) -> Iterator[_Entry | None]:
+    """What has the suffix below `root`, a folder's own entries before those of folders in it.
+
+    By inode, see `Found`; None when a limit was met. Names are bytes: what is no text in them
+    comes as surrogates, which lead back to the same bytes.
     """
     pending = [(str(root), "", 0)]
     seen = 0
@@ -124,19 +165,23 @@ def _entries(root: Path) -> Iterator[tuple[os.DirEntry[str] | None, str]]:
         folder, prefix, depth = pending.pop()
         try:
             with os.scandir(folder) as entries:
-                here = sorted(entries, key=os.DirEntry.inode)
+                here = list(islice(entries, MAX_ENTRIES - seen + 1))
         except OSError:
             continue  # one unreadable folder never hides the others
+        seen += len(here)
+        names = {entry.name for entry in here}
+        here.sort(key=os.DirEntry.inode)
         below = []
         for entry in here:
-            seen += 1
-            if seen > MAX_ENTRIES:
-                yield None, ""
-                return
-            label = prefix + entry.name
-            yield entry, label
+            name = entry.name
+            if name.endswith(SUFFIX) and name != SUFFIX:
+                has_log, has_journal = f"{name}-wal" in names, f"{name}-journal" in names
+                yield _Entry(entry, prefix + name, has_log, has_journal)
             if depth < MAX_DEPTH and _may_enter(entry):
-                below.append((entry.path, f"{label}/", depth + 1))
+                below.append((entry.path, f"{prefix}{name}/", depth + 1))
+        if seen > MAX_ENTRIES:
+            yield None
+            return
         pending.extend(reversed(below))
 
 

@@ -50,7 +50,7 @@ def open_reader(
     source: str | os.PathLike[str] | Destination,
     *,
     seconds_per_question: float = 4.0,
-    follow_links: bool = True,
+    follow_links: bool = False,
 ) -> TraceReader:
     """Open a trace for reading. No byte on disk changes and no file appears beside it.
 
