@@ -1,21 +1,17 @@
 """The MCP server: seven tools over stdio, in both protocol eras. The only file that imports mcp.
 
 What the SDK leaves to its user is guarded here: stdout is taken before anything is imported that
-might print, Ctrl-C ends the process, unpaired surrogates never reach the wire, work runs in
-threads, and nothing needs cleaning up at the end.
+might print, Ctrl-C ends the process, unpaired surrogates never reach the wire, and traces are read
+by a worker, which ends with the server.
 """
 
 from __future__ import annotations
 
-import gc
-import logging
 import os
 import re
-import secrets
 import signal
 import sys
 import threading
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
@@ -31,25 +27,15 @@ if TYPE_CHECKING:
     from ctxdiff_mcp.answers.ledger import Prices
     from ctxdiff_mcp.answers.source import Source
     from ctxdiff_mcp.gate.policy import Counts, Policy, Redact
-    from ctxdiff_mcp.tools.tool import Context, Tool
-
-log = logging.getLogger("ctxdiff")
+    from ctxdiff_mcp.tools.tool import Tool
+    from ctxdiff_mcp.worker.answerer import Answerer
 
 NAME = "ctxdiff"
 TITLE = "ctxdiff: what your agent's model saw"
 MAX_THREADS = 8
 LIST_TTL_MS = 3_600_000
 WARM_UP_DELAY_S = 0.05
-WARM_UP = (
-    "ctxdiff_mcp.answers.explain",
-    "ctxdiff_mcp.answers.tokens",
-    "ctxdiff_mcp.answers.cache",
-    "ctxdiff_mcp.answers.block",
-    "ctxdiff_mcp.answers.search",
-    "ctxdiff_mcp.answers.compare",
-    "ctxdiff_mcp.answers.provenance",
-    "ctxdiff_capture.store.open",
-)
+"""From the list of tools, which must not wait, to the start of what the first question needs."""
 BLOCK_RESULT_CHARS = 100_000
 ONE_PAGE = "there is one page of tools; leave cursor out"
 
@@ -108,23 +94,36 @@ def serve(
     import anyio  # noqa: PLC0415  see the top of the file
     import mcp_types as types  # noqa: PLC0415
 
-    from ctxdiff_mcp.answers.source import Source  # noqa: PLC0415
     from ctxdiff_mcp.answers.where import runs_folder  # noqa: PLC0415
     from ctxdiff_mcp.text.log import log_to_stderr  # noqa: PLC0415
     from ctxdiff_mcp.tools.problems import too_large  # noqa: PLC0415
     from ctxdiff_mcp.wire import Reader, Writer  # noqa: PLC0415
+    from ctxdiff_mcp.worker.setup import Setup  # noqa: PLC0415
+    from ctxdiff_mcp.worker.supervisor import Supervisor  # noqa: PLC0415
 
     policy = _policy(redact, redact_counts, default_cap, hard_cap, secret_tags=secret_tags)
     log_to_stderr(withheld=policy.hides_text)
     stdout = Writer(wire_out, policy.hard_cap, (ONE_PAGE, _no_such_tool()), too_large())
     stdin = Reader(wire_in, types.jsonrpc_message_adapter.validate_json, stdout.write)
-    source = Source(runs_folder(runs_dir, os.environ))
+    root = runs_folder(runs_dir, os.environ)
     listed = None if prices is None else _prices(prices)
-    anyio.run(_serve_streams, build(source, policy, listed), stdin, stdout)
+    answerer = Supervisor(Setup(root, policy, listed))
+    _end_with_signals(answerer)
+    try:
+        anyio.run(_serve_streams, server_of(answerer), stdin, stdout, answerer)
+    finally:
+        answerer.close()
 
 
 def build(source: Source, policy: Policy, prices: Prices | None = None) -> Server[Any]:
-    """The server over a source, ready to be run on any transport."""
+    """The server over a source, which reads and answers in this process, for any transport."""
+    from ctxdiff_mcp.worker.answerer import InProcess  # noqa: PLC0415  see the top of the file
+
+    return server_of(InProcess(source, policy, prices))
+
+
+def server_of(answerer: Answerer) -> Server[Any]:
+    """The server that passes questions on, ready to be run on any transport."""
     import anyio  # noqa: PLC0415
     import mcp_types as types  # noqa: PLC0415
     from mcp.server.caching import CacheHint  # noqa: PLC0415
@@ -132,19 +131,10 @@ def build(source: Source, policy: Policy, prices: Prices | None = None) -> Serve
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415
 
     from ctxdiff_mcp.tools.registry import BY_NAME, TOOLS  # noqa: PLC0415
-    from ctxdiff_mcp.tools.tool import Context  # noqa: PLC0415
 
-    if policy.hides_names:
-        from ctxdiff_mcp.answers.redacted import RedactedSource  # noqa: PLC0415
-
-        source = RedactedSource(source.root, rounds_counts=policy.rounds_counts)
-    elif policy.rounds_counts:
-        from ctxdiff_mcp.answers.buckets import BucketedSource  # noqa: PLC0415
-
-        source = BucketedSource(source.root)
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
     limiter = anyio.CapacityLimiter(MAX_THREADS)
-    warm_up = _WarmUp()
+    warm_up = _WarmUp(answerer)
 
     async def list_tools(
         _: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -157,17 +147,15 @@ def build(source: Source, policy: Policy, prices: Prices | None = None) -> Serve
     async def call_tool(
         _: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = BY_NAME.get(params.name)
-        if tool is None:
+        if params.name not in BY_NAME:
             raise MCPError(types.INVALID_PARAMS, _no_such_tool())
         left = threading.Event()
-        context = Context(source, policy, left.is_set, prices)
         try:
             text, is_error = await anyio.to_thread.run_sync(
-                _answer,
-                tool,
-                context,
+                answerer.answer,
+                params.name,
                 params.arguments or {},
+                left.is_set,
                 limiter=limiter,
                 abandon_on_cancel=True,
             )
@@ -196,45 +184,19 @@ def _no_such_tool() -> str:
 
 
 class _WarmUp:
-    """Loads what the first question needs, once, shortly after the tools were listed."""
+    """Prepares for the first question, once, shortly after the tools were listed."""
 
-    def __init__(self) -> None:
+    def __init__(self, answerer: Answerer) -> None:
+        self._answerer = answerer
         self._is_started = False
 
     def start(self) -> None:
         """Begin in the background, when the list is on its way."""
         if not self._is_started:
             self._is_started = True
-            timer = threading.Timer(WARM_UP_DELAY_S, self._load)
+            timer = threading.Timer(WARM_UP_DELAY_S, self._answerer.start)
             timer.daemon = True
             timer.start()
-
-    @staticmethod
-    def _load() -> None:
-        for module in WARM_UP:
-            import_module(module)
-        # A question makes many objects at once; looking through the SDK's each time costs a sixth.
-        gc.freeze()
-
-
-def _answer(tool: Tool, context: Context, arguments: dict[str, Any]) -> tuple[str, bool]:
-    """A tool's answer and whether it is an error; runs in a worker thread."""
-    from ctxdiff_mcp.tools.problems import internal  # noqa: PLC0415
-    from ctxdiff_mcp.tools.registry import run_tool  # noqa: PLC0415
-    from ctxdiff_mcp.tools.tool import Cancelled  # noqa: PLC0415
-
-    try:
-        return run_tool(tool, context, arguments)
-    except Cancelled:
-        return "", True  # nobody waits for it
-    except Exception:  # the server must not die, and the text of the error is a stranger's
-        short_id = secrets.token_hex(3)
-        if context.policy.hides_text:
-            # A traceback may quote captured text, and its id must not tell two answers apart.
-            short_id = "000000"
-        else:
-            log.exception("internal error %s in %s", short_id, tool.name)
-        return internal(short_id), True
 
 
 def _result(text: str, is_error: bool) -> types.CallToolResult:
@@ -288,7 +250,9 @@ def _prices(path: Path) -> Prices:
     return read_prices(path)
 
 
-async def _serve_streams(server: Server[Any], stdin: TextIO, stdout: TextIO) -> None:
+async def _serve_streams(
+    server: Server[Any], stdin: TextIO, stdout: TextIO, answerer: Answerer
+) -> None:
     import anyio  # noqa: PLC0415
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
@@ -300,9 +264,21 @@ async def _serve_streams(server: Server[Any], stdin: TextIO, stdout: TextIO) -> 
     except Exception as end:
         if not _is_of_a_client_that_left(end):
             raise
-    # A worker thread may still be busy with a question that nobody waits for, and the
-    # interpreter would wait for it. There is nothing to clean up.
+    answerer.close()
+    # Threads may still wait for answers that nobody wants any more, and the interpreter for them.
     os._exit(0)
+
+
+def _end_with_signals(answerer: Answerer) -> None:
+    """Let a signal that ends the server end its worker first, whatever both are doing."""
+
+    def end(number: int, _: object) -> None:
+        answerer.close()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
 
 
 def _is_of_a_client_that_left(error: BaseException) -> bool:

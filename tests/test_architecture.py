@@ -94,10 +94,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         f"{MCP}.answers",
         f"{MCP}.text.log",
         f"{MCP}.wire",
+        f"{MCP}.worker",
         GATE,
         ERRORS,
         f"{MCP}._version",
     },
+    f"{MCP}.worker": {f"{MCP}.tools", f"{MCP}.answers", f"{MCP}.text.log", GATE},
     f"{MCP}.cli": {
         f"{MCP}.answers",
         f"{MCP}.text",

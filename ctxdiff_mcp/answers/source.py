@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,6 +24,7 @@ from ctxdiff_capture.model import Session
 
 from ctxdiff_mcp.answers.folder import Identity, TraceFile, trace_files
 from ctxdiff_mcp.answers.refs import RunRef, instant, moment
+from ctxdiff_mcp.answers.watch import Watch
 from ctxdiff_mcp.gate.captured import Captured, Name
 
 # SQLite, the decoders and the analyzers are needed by the first question, not by a server's start:
@@ -73,7 +75,8 @@ class Unreadable:
 
     name: Name
     reason: str
-    """A word of `REASONS`, `unreadable`, `link`, `folder` or `not_a_regular_file`."""
+    """A word of `REASONS`, `unreadable`, `link`, `folder` or `not_a_regular_file`; from the watch
+    `took_too_long`, `stopped_the_reader` or `too_large`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +86,15 @@ class Listing:
     runs: tuple[Listed, ...]
     unreadable: tuple[Unreadable, ...]
     complete: bool
-    """False when the folder holds more files than are looked at."""
+    """False when the folder holds more files than are looked at, or than there was time for."""
 
 
 class Source:
     """The runs below one folder, or those of one file. Safe to ask from several threads."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, watch: Watch | None = None) -> None:
         self.root = root
+        self.watch = watch or Watch()
         self._lock = threading.RLock()
         self._sessions: dict[Path, tuple[Identity, Sequence[Session] | str]] = {}
         self._open: OrderedDict[_Key, tuple[Identity, OpenRun]] = OrderedDict()
@@ -100,7 +104,7 @@ class Source:
         """What is there now. Files that did not change are not read again."""
         with self._lock:
             found = trace_files(self.root)
-            read = [(file, self._sessions_of(file)) for file in found.files]
+            read = self._read(found.files)
             runs = _newest_first(
                 [
                     (file, session)
@@ -122,7 +126,7 @@ class Source:
                     Unreadable(Name(Captured(label), f"f{n}"), why)
                     for n, (label, why) in enumerate(bad, 1)
                 ),
-                found.complete,
+                found.complete and len(read) == len(found.files),
             )
 
     def open(self, run: Listed, only: Sequence[int] | None = None) -> OpenRun:
@@ -143,6 +147,7 @@ class Source:
         whole: _Key = (run.file.path, run.session.id, None)
         key = whole if only is None else (*whole[:2], tuple(only))
         with self._lock:
+            self.watch.asked(run.file)
             for known in (whole, key):
                 kept = self._open.get(known)
                 if kept is not None and kept[0] == run.file.identity:
@@ -159,6 +164,20 @@ class Source:
                 self._open.popitem(last=False)
             return opened
 
+    def numbered(self, after: int = 0) -> list[tuple[str, str]]:
+        """(label of the file, id of the session) of all runs ever listed, by number from 1.
+
+        Args:
+            after: leave out the first so many.
+        """
+        with self._lock:
+            return list(islice(self._handles, after, None))
+
+    def remember(self, numbered: Iterable[tuple[str, str]]) -> None:
+        """Give runs the numbers that they had for another source; before the first list."""
+        with self._lock:
+            self._handles = {key: number for number, key in enumerate(numbered, 1)}
+
     def close(self) -> None:
         """Release every file."""
         with self._lock:
@@ -166,13 +185,37 @@ class Source:
                 run.close()
             self._open.clear()
 
+    def _read(self, files: Sequence[TraceFile]) -> list[tuple[TraceFile, Sequence[Session] | str]]:
+        """The files, those changed last first, with their sessions or why these cannot be read.
+
+        When the time for a list is over, files that were not read before are left out: what was
+        read is kept, so that the next list comes further.
+        """
+        begin = time.monotonic()
+        limit = self.watch.seconds_to_list
+        found = []
+        for file in files:
+            known = self._known_sessions(file)
+            if known is None and (limit is None or time.monotonic() - begin < limit):
+                with self.watch.listing(file):
+                    known = self._sessions_of(file)
+            if known is not None:
+                found.append((file, known))
+        self.watch.listed()
+        return found
+
+    def _known_sessions(self, file: TraceFile) -> Sequence[Session] | str | None:
+        """What is known of a file without reading it."""
+        refused = self.watch.refusal(file)
+        if refused is not None:
+            return refused
+        kept = self._sessions.get(file.path)
+        return kept[1] if kept is not None and kept[0] == file.identity else None
+
     def _sessions_of(self, file: TraceFile) -> Sequence[Session] | str:
         """The file's sessions, or why they cannot be read."""
         from ctxdiff_capture.store.open import open_reader  # noqa: PLC0415  see the top
 
-        kept = self._sessions.get(file.path)
-        if kept is not None and kept[0] == file.identity:
-            return kept[1]
         answer: Sequence[Session] | str
         reader: TraceReader | None = None
         try:

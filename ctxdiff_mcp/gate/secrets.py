@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ctxdiff_capture.secrets import detect
 from ctxdiff_capture.secrets.detect import Span
@@ -54,6 +54,7 @@ class SecretTags:
     def __init__(self) -> None:
         self._numbers: dict[str, dict[bytes, int]] = {}
         self._last: dict[str, int] = {}
+        self._given: list[tuple[str, bytes, int]] = []
         self._lock = threading.Lock()
 
     def tag(self, kind: str, value: str) -> str:
@@ -63,7 +64,26 @@ class SecretTags:
             of_kind = self._numbers.setdefault(kind, {})
             if digest not in of_kind:
                 self._last[kind] = of_kind[digest] = self._last.get(kind, 0) + 1
+                self._given.append((kind, digest, of_kind[digest]))
             return tag_of(kind, of_kind[digest])
+
+    def given(self, after: int = 0) -> tuple[list[tuple[str, bytes, int]], dict[str, int]]:
+        """(kind, digest, number) of all tags given, oldest first, and the last number per kind.
+
+        Args:
+            after: leave out the first so many.
+        """
+        with self._lock:
+            return self._given[after:], dict(self._last)
+
+    def remember(self, given: Iterable[tuple[str, bytes, int]], last: Mapping[str, int]) -> None:
+        """Go on where others stopped: what their `given` told. Before the first tag."""
+        with self._lock:
+            self._given = list(given)
+            self._last = dict(last)
+            self._numbers = {}
+            for kind, digest, number in self._given:
+                self._numbers.setdefault(kind, {})[digest] = number
 
     def masked(self, text: str) -> str:
         """The text with every credential as its tag."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from ctxdiff_capture.errors import (
     EmptyTrace,
@@ -50,6 +50,12 @@ _STORE: tuple[tuple[type[StoreError], str, str], ...] = (
     (NotATrace, "not_a_trace", "the file is damaged or no trace; use another run"),
     (StoreError, "unreadable", "the file cannot be read; use another run"),
 )
+ReadingProblem: TypeAlias = Literal["too_slow", "reader_stopped", "needs_too_much"]
+_READING: dict[ReadingProblem, str] = {
+    "too_slow": "the question was stopped at its time limit; ask about fewer turns or another run",
+    "reader_stopped": "the file made its reader stop, twice; use another run",
+    "needs_too_much": "the answer needs more memory than there is for one; ask about another run",
+}
 
 
 def explained(problem: Unanswerable, policy: Policy) -> str:
@@ -98,6 +104,11 @@ def too_large() -> str:
         "error too_large: the answer came out larger than promised and is withheld; ask for less, "
         f"with `limit`\nnext: {RUNS_CALL}\n"
     )
+
+
+def reading_problem(code: ReadingProblem) -> str:
+    """A question that its worker could not answer within its limits."""
+    return f"error {code}: {_READING[code]}\nnext: {RUNS_CALL}\n"
 
 
 def _list(env: Envelope, choices: Sequence[Choice], spell: Callable[[Choice], str]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,6 +113,26 @@ def new_trace(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def has_ended() -> Callable[[int], bool]:
+    """Whether a process, which need not be a child of ours, ends within seconds."""
+
+    def look(pid: int) -> bool:
+        for _ in range(200):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return True
+            # A zombie, whoever should have waited for it, has ended too.
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                    return True
+            time.sleep(0.05)
+        return False
+
+    return look
 
 
 class Answer(NamedTuple):

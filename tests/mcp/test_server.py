@@ -330,31 +330,52 @@ def test_the_process_dies_of_an_interrupt(started: Callable[..., subprocess.Pope
     assert process.wait(20) == -signal.SIGINT
 
 
-def test_the_process_ends_with_its_input_even_while_a_tool_works(
-    started: Callable[..., subprocess.Popen[str]],
-) -> None:
-    stuck = """
-import threading, sys
+STUCK = """
+import os, sys, threading
 from ctxdiff_mcp.tools import registry
 from ctxdiff_mcp.tools.tool import Tool
 def answer(context, values):
-    print("working", file=sys.stderr, flush=True)
+    print(os.getpid(), file=sys.stderr, flush=True)
     threading.Event().wait()
-registry.BY_NAME = {"stuck": Tool("stuck", "", "", (), answer)}
+registry.BY_NAME["ctxdiff_runs"] = Tool("ctxdiff_runs", "", "", (), answer)
 """
-    process = started(inside=stuck)
+"""Run by the worker before it begins: a tool that tells who works and never comes to an end."""
+
+
+def busy(started: Callable[..., subprocess.Popen[str]]) -> tuple[subprocess.Popen[str], int]:
+    """A server in the middle of a question, and the number of its worker's process."""
+    process = started(
+        inside=f"from ctxdiff_mcp.worker import process; process.BOOT = {STUCK!r} + process.BOOT"
+    )
     say(
         process,
         INITIALIZE,
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck"}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ctxdiff_runs"}},
     )
     hear(process)
     assert process.stderr is not None
-    assert process.stderr.readline() == "working\n"
+    return process, int(process.stderr.readline())
+
+
+def test_both_processes_end_with_their_input_even_while_a_tool_works(
+    started: Callable[..., subprocess.Popen[str]], has_ended: Callable[[int], bool]
+) -> None:
+    process, worker = busy(started)
     assert process.stdin is not None
     process.stdin.close()
     assert process.wait(20) == 0
+    assert has_ended(worker)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_both_processes_even_while_a_tool_works(
+    started: Callable[..., subprocess.Popen[str]], has_ended: Callable[[int], bool], number: Any
+) -> None:
+    process, worker = busy(started)
+    process.send_signal(number)
+    assert process.wait(20) == -number
+    assert has_ended(worker)
 
 
 def test_a_client_that_dies_before_its_answer_ends_the_process_without_complaint(

@@ -1,0 +1,188 @@
+"""The server's side of one worker: a process, or a thread where no process can be had."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from ctxdiff_mcp.worker.frames import Message, PipeChannel
+from ctxdiff_mcp.worker.setup import Setup
+
+BOOT = (
+    "import sys; sys.path[:] = sys.argv[1:]; from ctxdiff_mcp.worker.__main__ import main; main()"
+)
+"""What the new interpreter runs. It looks for modules where the server does, so that any way of
+installing works, and never in a folder that is current by chance."""
+
+KEPT_VARIABLES = frozenset(
+    ("DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT")
+)
+"""Of the environment; a server's may hold keys, which its worker does not need."""
+
+Death: TypeAlias = Literal["took_too_long", "stopped", "killed"]
+"""How a worker ended: by its limit of CPU time, by itself, or by a kill from outside."""
+
+
+class Worker(Protocol):
+    """Something that answers one question at a time."""
+
+    inbox: queue.SimpleQueue[Message | None]
+    """Its messages; None when it is gone."""
+
+    def send(self, message: Message) -> None:
+        """Hand over a message; nothing happens when it is gone."""
+
+    def stop(self) -> Death:
+        """End it, if it has not ended, and tell how it did."""
+
+
+class ProcessWorker:
+    """A worker that can be killed at any moment.
+
+    Must be made by a thread that lives as long as the server: Linux ends a process with the
+    thread that started it.
+
+    Raises:
+        OSError: no process can be started here.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        if not sys.executable:
+            raise OSError("this Python cannot start another")
+        self._folder = _private_folder()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  our own command
+                _command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=_environment(self._folder),
+                # Relative names, should a file make SQLite use any, lead to an empty place.
+                cwd=self._folder,
+            )
+        except BaseException:
+            self._remove_folder()
+            raise
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin = self._process.stdin
+        self._channel = PipeChannel(self._process.stdout, self._stdin)
+        self.inbox = _pumped(self._channel)
+        self.send({"kind": "setup", "packed": setup.packed()})
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    def send(self, message: Message) -> None:
+        """See `Worker`."""
+        with suppress(OSError, ValueError):  # it is gone or stopped, as its inbox will tell
+            self._channel.send(message)
+
+    def stop(self) -> Death:
+        """See `Worker`. Any thread may, also while another uses it."""
+        # Of a process that has ended by itself this changes nothing: its code tells how it did.
+        self._process.kill()
+        code = self._process.wait()
+        with suppress(OSError):
+            self._stdin.close()
+        self._remove_folder()
+        if code == -getattr(signal, "SIGPROF", 0):
+            return "took_too_long"
+        return "killed" if code == -getattr(signal, "SIGKILL", 0) else "stopped"
+
+    def _remove_folder(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class ThreadWorker:
+    """A worker that can only be given up: it works on, unheard, until it comes to its end."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._to_worker: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.send({"kind": "setup", "packed": setup.packed()})
+        threading.Thread(target=self._serve, name="ctxdiff-worker", daemon=True).start()
+
+    def send(self, message: Message) -> None:
+        """See `Worker`."""
+        self._to_worker.put(message)
+
+    def stop(self) -> Death:
+        """See `Worker`."""
+        self._to_worker.put(None)
+        return "stopped"
+
+    def _serve(self) -> None:
+        from ctxdiff_mcp.worker.loop import serve_questions  # noqa: PLC0415  a server starts without
+
+        try:
+            serve_questions(_QueueChannel(self._to_worker, self.inbox), is_own_process=False)
+        finally:
+            self.inbox.put(None)
+
+
+class _QueueChannel:
+    """A channel within the process."""
+
+    def __init__(
+        self,
+        incoming: queue.SimpleQueue[Message | None],
+        outgoing: queue.SimpleQueue[Message | None],
+    ) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def send(self, message: Message) -> None:
+        """See `Channel`."""
+        self._outgoing.put(message)
+
+    def receive(self) -> Message | None:
+        """See `Channel`."""
+        return self._incoming.get()
+
+
+def _pumped(channel: PipeChannel) -> queue.SimpleQueue[Message | None]:
+    """What comes through the channel, in a queue, which can be waited for with a limit."""
+    inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+
+    def pump() -> None:
+        while (message := channel.receive()) is not None:
+            inbox.put(message)
+        channel.end()
+        inbox.put(None)
+
+    threading.Thread(target=pump, name="ctxdiff-worker-pipe", daemon=True).start()
+    return inbox
+
+
+def _command() -> list[str]:
+    paths = [path for path in sys.path if Path(path).is_absolute()]
+    options = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
+    if sys.dont_write_bytecode:
+        options.append("-B")
+    return [sys.executable, *options, "-c", BOOT, *paths]
+
+
+def _private_folder() -> Path | None:
+    """An empty folder for the worker's copies of traces that are being written."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="ctxdiff-worker-"))
+    except OSError:
+        return None  # only such traces cannot be read
+
+
+def _environment(folder: Path | None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name.upper() in KEPT_VARIABLES}
+    if folder is not None:
+        kept |= dict.fromkeys(("TMPDIR", "TEMP", "TMP", "SQLITE_TMPDIR"), str(folder))
+    return kept
