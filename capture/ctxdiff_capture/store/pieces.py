@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import accumulate
+from operator import sub
 
 import orjson
 
@@ -40,7 +41,9 @@ class PieceWriter:
 
     def write(self, call_id: str, pieces: Sequence[bytes]) -> None:
         """Store the body of a call which has none yet."""
-        packed = packed_numbers([self._id_of(piece) for piece in pieces])
+        known = map(self._ids.get, pieces)  # most are, and looking is all that they cost
+        numbers = [n or self._id_of(piece) for n, piece in zip(known, pieces, strict=True)]
+        packed = packed_numbers(numbers)
         self._connection.execute("insert into ctx_request values (?, ?)", (call_id, packed))
 
     def forget(self) -> None:
@@ -138,8 +141,7 @@ def packed_numbers(numbers: Sequence[int]) -> bytes:
 
     A conversation's numbers rise in an even pattern, which packs to some tens of bytes.
     """
-    previous = [0, *numbers[:-1]]
-    differences = [number - before for number, before in zip(numbers, previous, strict=False)]
+    differences = list(map(sub, numbers, [0, *numbers[:-1]]))
     return zlib.compress(orjson.dumps(differences), 1)
 
 
