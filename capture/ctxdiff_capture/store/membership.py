@@ -32,10 +32,8 @@ from call_block
 where rowid between ?1 and ?1 + ?2 and +call_id = ?3 and position = rowid - ?1
 """
 _ENDS = """
-select c.id, b.rowid, b.position, (select max(position) from call_block where call_id = c.id)
-from call c join call_block b on b.call_id = c.id
-    and b.position = (select min(position) from call_block where call_id = c.id)
-where c.id in ({marks})
+select b.call_id, b.rowid, (select max(position) from call_block where call_id = b.call_id)
+from call_block b where b.call_id in ({marks}) and b.position = 0
 """
 _COPY = """
 insert into call_block (call_id, block_id, position, label, label_source)
@@ -163,14 +161,14 @@ def read_inputs(
 def _from_range(
     connection: sqlite3.Connection,
     call_id: str,
-    ends: tuple[str, int, object, object] | None,
+    ends: tuple[str, int, object] | None,
     numbering: Numbering,
 ) -> Members | None:
     """A call whose rows stand together, or None when this way does not serve."""
     if ends is None:
-        return Members(array("i"), array("i"), range(0))
-    _, start, first, last = ends
-    if first != 0 or type(last) is not int:
+        return None
+    _, start, last = ends
+    if type(last) is not int:
         return None
     found = connection.execute(_RANGE, (start, last, call_id)).fetchone()
     count, hash_column, label_column, source_column = found

@@ -16,6 +16,23 @@ VALUES = st.sampled_from(["a", "ab", "abc", "b", "", "é"])
 CALLS = st.lists(st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=6), max_size=8)
 
 
+HASHES = [f"{n:04x}" for n in range(40)]
+
+
+@given(
+    st.integers(0, 3),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), max_size=12),
+)
+def test_a_window_that_moves_gets_the_numbers_of_its_values(head, moves) -> None:
+    numbering, known = Numbering(), {}
+    window, coming = HASHES[head : head + 4], iter(HASHES[head + 4 :] * 9)
+    for gone, more, is_new_head in moves:
+        window = [*window[gone:], *(next(coming) for _ in range(more))]
+        row = [*HASHES[-head - is_new_head :][:head], *window] or ["z"]
+        found = numbering.blocks_of(",".join(row))
+        assert list(found) == [known.setdefault(one, len(known)) for one in row]
+
+
 def grown(calls):
     """The calls, each followed by the one that has it as its start."""
     return [rows for one, more in pairwise(calls) for rows in (one, one + more)]
