@@ -105,7 +105,7 @@ class Timeline:
 
     def turn(self, seq: int) -> Turn | None:
         """The turn with that number, or None."""
-        at = bisect_left(self.turns, seq, key=lambda turn: turn.seq)
+        at = self.place(seq)
         return self.turns[at] if at < len(self.turns) and self.turns[at].seq == seq else None
 
     def previous(self, seq: int) -> Turn | None:
@@ -113,9 +113,14 @@ class Timeline:
         this = self.turn(seq)
         if this is None:
             return None
-        mine = self.of_agent(this.agent).turns
-        at = bisect_left(mine, seq, key=lambda turn: turn.seq)
-        return mine[at - 1] if at else None
+        mine = self.of_agent(this.agent)
+        at = mine.place(seq)
+        return mine.turns[at - 1] if at else None
+
+    def place(self, seq: int) -> int:
+        """The index of the first turn with that number or a later one; the length without one."""
+        numbers = self.remembered("numbers", lambda: [turn.seq for turn in self.turns])
+        return bisect_left(numbers, seq)
 
     def present(self, blocks: Collection[int]) -> dict[int, int]:
         """Which of the blocks stand in an input, and in which turn (`seq`) first."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ctxdiff_analyzers.cache.order import Rendered, parting, rendered
@@ -53,7 +52,7 @@ def ancestor(timeline: Timeline, turn: Turn, rules: Rules) -> Ancestor | None:
     newest of several. Where no agent is named these are the last few of all conversations.
     """
     new = rendered(timeline, turn, rules)
-    recent = _recent(timeline.of_agent(turn.agent).turns, turn)
+    recent = _recent(timeline.of_agent(turn.agent), turn)
     newest = next(recent, None)
     if newest is None:
         return None
@@ -80,9 +79,9 @@ def talk_shared(timeline: Timeline, old: Rendered, new: Rendered) -> int:
 
 def goes_on_elsewhere(timeline: Timeline, old: Rendered, turn: Turn, rules: Rules) -> bool:
     """Whether one of the agent's next few turns after `turn` goes on from the turn `old`."""
-    mine = timeline.of_agent(turn.agent).turns
-    at = bisect_left(mine, turn.seq, key=_seq)
-    for later in mine[at + 1 : at + 1 + LOOK_BACK]:
+    mine = timeline.of_agent(turn.agent)
+    at = mine.place(turn.seq)
+    for later in mine.turns[at + 1 : at + 1 + LOOK_BACK]:
         if len(later.inputs) > len(old.blocks):
             new = rendered(timeline, later, rules)
             if parting(timeline, old, new)[0] >= len(old.blocks):
@@ -93,24 +92,20 @@ def goes_on_elsewhere(timeline: Timeline, old: Rendered, turn: Turn, rules: Rule
 def relatives(timeline: Timeline, turn: Turn, rules: Rules) -> list[Ancestor]:
     """Other agents' recent calls with the same tools and system text, newest first."""
     new = rendered(timeline, turn, rules)
-    others = _recent(timeline.turns, turn, 2 * LOOK_BACK)
+    others = _recent(timeline, turn, 2 * LOOK_BACK)
     found = [_against(timeline, one, new, rules) for one in others]
     return [one for one in found if one.shares_head and len(one.new.head)]
 
 
-def _recent(turns: Sequence[Turn], turn: Turn, most: int = LOOK_BACK) -> Iterator[Turn]:
+def _recent(timeline: Timeline, turn: Turn, most: int = LOOK_BACK) -> Iterator[Turn]:
     """Successful calls before `turn`, newest first, of the last few."""
-    at = bisect_left(turns, turn.seq, key=_seq)
+    turns, at = timeline.turns, timeline.place(turn.seq)
     found = 0
     while at and found < most:
         at -= 1
         if turns[at].call.error is None and turns[at].inputs:
             found += 1
             yield turns[at]
-
-
-def _seq(turn: Turn) -> int:
-    return turn.call.seq
 
 
 def _against(timeline: Timeline, earlier: Turn, new: Rendered, rules: Rules) -> Ancestor:

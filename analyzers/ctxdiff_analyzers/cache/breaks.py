@@ -23,8 +23,8 @@ def broken(case: Situation) -> Suspect | None:
     """The prefix of the turn before is no prefix of this one any more, or is read as another's."""
     found = (content(case), *settings(case), first_image(case))
     suspects = [one for one in found if one is not None]
-    if not suspects:
-        return None
+    if len(suspects) <= 1:
+        return suspects[0] if suspects else None
     order = case.rules.order
     # What comes first in the provider's order decides; at equal places the settings do.
     return min(
@@ -44,11 +44,12 @@ def content(case: Situation) -> Suspect | None:
     found = difference(case.whole, before.view, before.new, before.at)
     if not found.goes_on or (found.section != "messages" and begins_another(case, found.cause)):
         return None
+    certainty = certainty_of(case)
     return Suspect(
         "cache_break",
         found.cause,
-        certainty_of(case),
-        None if certainty_of(case) == "measured" else RULES["content"],
+        certainty,
+        None if certainty == "measured" else RULES["content"],
         section=found.section,
         difference=found,
         names=found.names,
@@ -64,6 +65,8 @@ def settings(case: Situation) -> list[Suspect]:
     if case.told.read is None and case.rules.name == "other":
         return []
     old, new = before.turn.call, case.turn.call
+    if old.params is new.params and old.response_model == new.response_model:
+        return []
     models = (model_of(old), model_of(new))
     if models[0] == models[1]:
         models = (old.response_model or "", new.response_model or "")

@@ -149,7 +149,7 @@ def _cause_of_loss(pair: Pair, run: list[int], j: int, put: int) -> str:
     if first.kind == "image":
         return "image_removed"
     text = pair.text(pair.old, run[0]) if first.opens_json else ""
-    if part_type(text) in THINKING or _is_thought(text):
+    if text and (part_type(text) in THINKING or _is_thought(text)):
         return "thinking_blocks_dropped"
     if put:
         is_new_text = j in pair.found.new and pair.head(pair.new, j).kind != "image"

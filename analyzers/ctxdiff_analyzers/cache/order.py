@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from ctxdiff_analyzers.align import common_start
 from ctxdiff_analyzers.cache.rules import Rules, Section
 from ctxdiff_analyzers.matching import bare_digest, is_marker, may_differ_by_marker
 from ctxdiff_analyzers.timeline import Timeline, Turn
@@ -112,10 +111,10 @@ def _equal_run(olds: list[int], news: list[int], i: int, j: int) -> int:
         at += _CHUNK
         if i + at >= len(olds) or j + at >= len(news):
             return min(len(olds) - i, len(news) - j)
-    return at + common_start(
-        olds[i + at : i + at + _CHUNK],
-        news[j + at : j + at + _CHUNK],
-    )
+    most = min(len(olds) - i, len(news) - j)
+    while at < most and olds[i + at] == news[j + at]:
+        at += 1
+    return at
 
 
 def _same_but_for_a_marker(timeline: Timeline, old: int, new: int) -> bool:

@@ -166,9 +166,9 @@ class Situation:
 
     def billed(self, view: Rendered, end: int) -> int:
         """Tokens of the first `end` blocks, in the provider's count as far as usage tells it."""
-        counted = self.tokens(view, 0, end)
-        prompt = view.turn.usage.prompt_tokens
         total = self.tokens(view, 0, len(view.blocks))
+        counted = total if end >= len(view.blocks) else self.tokens(view, 0, end)
+        prompt = view.turn.usage.prompt_tokens
         if not prompt or not total or not 1 / FAR_OFF < prompt / total < FAR_OFF:
             return counted
         return round(counted * prompt / total)

@@ -163,7 +163,11 @@ def _is_missed(case: Situation) -> bool:
 
 
 def _first_of(case: Situation, judges: tuple[Judge, ...]) -> Suspect | None:
-    return next((found for judge in judges if (found := judge(case)) is not None), None)
+    for judge in judges:
+        found = judge(case)
+        if found is not None:
+            return found
+    return None
 
 
 def _verdict(case: Situation, state: State, found: Suspect | None) -> Verdict:
