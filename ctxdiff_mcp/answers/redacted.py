@@ -22,6 +22,7 @@ from ctxdiff_capture.model import (
     Decision,
     Placement,
     Recording,
+    Session,
     Stage,
 )
 from ctxdiff_capture.store.base import TraceReader
@@ -80,7 +81,7 @@ class _Redacted(OpenRun):
         Analyzers get nothing of it by `stages`: what a program held is words.
         """
         whole = self._whole
-        held, sent = whole.said_before(call_id)
+        held, sent = whole.said_before(whole.recording.calls[int(call_id)].id)
         ordinals: dict[str, int] = {}
 
         def stand_in(placement: Placement) -> Placement:
@@ -118,8 +119,18 @@ def structure_of(run: OpenRun) -> Recording:
     agents = tuple(name.handle for name in run.agents.values())
     return replace(
         recording,
-        session=replace(recording.session, project=WORD, provider=WORD, models=(), agents=agents),
-        calls=tuple(_call(run, call) for call in recording.calls),
+        session=Session(
+            id=WORD,
+            project=WORD,
+            started_at=_time(recording.session.started_at) or WORD,
+            provider=WORD,
+            models=(),
+            writer=WORD,
+            schema_version=0,
+            calls=recording.session.calls,
+            agents=agents,
+        ),
+        calls=tuple(_call(run, call, number) for number, call in enumerate(recording.calls)),
         blocks=tuple(
             _block(head, ordinal) for head, ordinal in zip(recording.blocks, ordinals, strict=True)
         ),
@@ -128,15 +139,16 @@ def structure_of(run: OpenRun) -> Recording:
     )
 
 
-def _call(run: OpenRun, call: CallHead) -> CallHead:
+def _call(run: OpenRun, call: CallHead, number: int) -> CallHead:
     agent = run.agent(call.agent)
     return replace(
         call,
+        id=str(number),
         provider=WORD,
         agent=None if agent is None else agent.handle,
         step=_word(call.step),
         params={},
-        usage=None if call.usage is None else counters(call.usage),
+        usage=counters(call.usage or {}) or None,
         error=_word(call.error),
         surface=None,
         started_at=_time(call.started_at),

@@ -102,7 +102,7 @@ def _packed(planned: Sequence[Placement], sent: Sequence[Placement]) -> bytes:
     rows = [
         [
             positions.get(p.block.content_hash, p.block.content_hash),
-            p.label,
+            storable(p.label),  # as with the call's own blocks, whose label it may be
             p.label_source,
             p.path,
             p.tool_call_id,
