@@ -71,7 +71,8 @@ class TraceReader(Protocol):
     def texts(self, content_hashes: Iterable[str]) -> dict[str, str]:
         """The texts of blocks, by content hash; unknown hashes are absent.
 
-        Bytes that are not UTF-8 are read as surrogates U+DC80 to U+DCFF.
+        Bytes that are not UTF-8 are read as surrogates U+DC80 to U+DCFF. Where all together are
+        too long to be held, only the first ones come, at least one.
         """
 
     def find_text(self, session_id: str, query: str) -> list[str]:

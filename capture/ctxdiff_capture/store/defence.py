@@ -19,7 +19,13 @@ MAX_VALUE_BYTES = 128 * 2**20
 MAX_SQLITE_BYTES = 192 * 2**20
 """What SQLite may hold in memory, for `limit_memory`."""
 
-_PRAGMAS = ("trusted_schema = off", "cell_size_check = on", "mmap_size = 0", "query_only = on")
+_PRAGMAS = (
+    "trusted_schema = off",
+    "cell_size_check = on",
+    "mmap_size = 0",
+    "query_only = on",
+    "temp_store = memory",  # sorting would make files otherwise
+)
 
 # By their numbers: Python has the names since 3.12.
 _OFF = (1003, 1005, 1011, 1013, 1014, 1015, 1017)

@@ -13,6 +13,7 @@ import orjson
 from ctxdiff_capture.model import Attempt, Call, CallDetail, CallError, Json, Marker, Placement, Tag
 from ctxdiff_capture.store.pieces import inflated
 from ctxdiff_capture.store.values import (
+    MAX_JSON_BYTES,
     json_text,
     parsed,
     storable,
@@ -20,7 +21,7 @@ from ctxdiff_capture.store.values import (
     text_or_none,
 )
 
-_MAX_PACKED_BYTES = 64 * 2**20
+_MAX_PACKED_BYTES = MAX_JSON_BYTES
 _OF_ONE_CALL = (
     "ctx_call",
     "ctx_placement",

@@ -19,7 +19,7 @@ import orjson
 from ctxdiff_capture.errors import NotATrace
 
 WORTH_PACKING_BYTES = 256
-MAX_BODY_BYTES = 256 * 2**20
+MAX_BODY_BYTES = 64 * 2**20
 """A stored body that claims to be larger is not read."""
 
 _LONG_BYTES = 4_096
@@ -27,6 +27,7 @@ _ENTRY_BYTES = 150
 """What Python needs to remember one piece beside its bytes."""
 _REMEMBERED_BYTES = 12 * 2**20
 _CHUNK = 500
+_MAX_NUMBERS_BYTES = 4 * 2**20
 
 
 class PieceWriter:
@@ -106,12 +107,16 @@ def _bodies(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int,
     """The pieces of these numbers, unpacked; missing ones are absent."""
     wanted = sorted(numbers)
     bodies: dict[int, bytes] = {}
+    left = MAX_BODY_BYTES
     for start in range(0, len(wanted), _CHUNK):
         chunk = wanted[start : start + _CHUNK]
         marks = ", ".join("?" * len(chunk))
         query = f"select id, size, codec, body from ctx_piece where id in ({marks})"  # noqa: S608 - only question marks
         for number, size, codec, body in connection.execute(query, chunk):
             bodies[number] = _unpacked(body, codec, size)
+            left -= len(bodies[number])
+            if left < 0:
+                raise _damaged()
     return bodies
 
 
@@ -151,7 +156,7 @@ def unpacked_numbers(packed: object) -> list[int]:
     Raises:
         NotATrace: `packed` was not made by it.
     """
-    plain = inflated(packed, 2**24) if isinstance(packed, bytes) else None
+    plain = inflated(packed, _MAX_NUMBERS_BYTES) if isinstance(packed, bytes) else None
     if plain is None:
         raise _damaged()
     try:

@@ -7,11 +7,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from ctxdiff_capture.errors import TooLarge
 from ctxdiff_capture.model import Block, BlockHead, CallHead, Session
 from ctxdiff_capture.store.values import (
     MAX_COUNT,
+    MAX_JSON_BYTES,
+    MAX_TEXT_BYTES,
+    TOO_LONG,
     JsonColumns,
     Notes,
+    bounded,
     count_or_none,
     strings,
     text,
@@ -22,6 +27,38 @@ from ctxdiff_capture.store.vetting import Layout
 
 _CHUNK = 500
 """Parameters of one query; the oldest SQLite in use allows 999."""
+MAX_SESSIONS = 50_000
+MAX_CALLS = 100_000
+"""Of one session."""
+MAX_AGENTS = 100_000
+"""Of all sessions together."""
+_MAX_ID_BYTES = 200
+_MAX_READ_CHARS = 100_000_000
+"""Of all columns of all calls of a session."""
+
+
+_CALL_COLUMNS = (
+    bounded("c.id", _MAX_ID_BYTES),
+    "c.seq",
+    bounded("c.params", MAX_JSON_BYTES),
+    bounded("c.usage", MAX_JSON_BYTES),
+    "c.latency_ms",
+    bounded("c.error"),
+)
+_CALL_LABELS = (bounded("c.agent"), bounded("c.step"), bounded("c.provider"))
+_SIDE_COLUMNS = (
+    bounded("x.surface"),
+    bounded("x.started_at"),
+    "x.first_byte_ms",
+    bounded("x.finish_reason"),
+    bounded("x.response_id"),
+    bounded("x.response_model"),
+    bounded("x.error_message"),
+    "x.error_status",
+    "x.attempt_count",
+    bounded("x.request_digest"),
+    bounded("x.metadata", MAX_JSON_BYTES),
+)
 
 
 def chunks(content_hashes: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -40,15 +77,22 @@ def read_sessions(
         return []
     values = () if session_id is None else (session_id,)
     where, which = ("where run_id = ?", "where id = ?") if values else ("", "")
-    counts = dict(
-        connection.execute(f"select run_id, count(*) from call {where} group by run_id", values)  # noqa: S608 - fixed text of ours
-    )
+    counts = _counts(connection, where, values)
     agents = _agents(connection, where, values) if layout.has_labels else {}
-    rows = connection.execute(
-        "select id, project, started_at, provider, models, ctxdiff_version, schema_version"  # noqa: S608 - as above
-        f" from run {which} order by rowid",
-        values,
+    columns = ", ".join(
+        (
+            *map(bounded, ("id", "project", "started_at", "provider")),
+            bounded("models"),
+            bounded("ctxdiff_version"),
+            "schema_version",
+        )
     )
+    rows = connection.execute(
+        f"select {columns} from run {which} order by rowid limit {MAX_SESSIONS + 1}",  # noqa: S608 - as above
+        values,
+    ).fetchall()
+    if len(rows) > MAX_SESSIONS:
+        raise _too_many("sessions")
     return [
         Session(
             id=text(row[0]),
@@ -65,17 +109,30 @@ def read_sessions(
     ]
 
 
+def _counts(
+    connection: sqlite3.Connection, where: str, values: tuple[str, ...]
+) -> dict[object, int]:
+    """Session to its number of calls."""
+    query = (
+        f"select {bounded('run_id')}, count(*) from call {where} group by run_id"  # noqa: S608 - fixed text of ours
+        f" limit {MAX_SESSIONS + 1}"
+    )
+    return dict(connection.execute(query, values))
+
+
 def _agents(
     connection: sqlite3.Connection, where: str, values: tuple[str, ...]
 ) -> dict[object, dict[str, None]]:
     """Session to its named agents in order of first appearance."""
     found: dict[object, dict[str, None]] = defaultdict(dict)
     query = (
-        f"select run_id, agent, min(seq) as first from call {where}"  # noqa: S608 - fixed text of ours
+        f"select {bounded('run_id')}, {bounded('agent')}, min(seq) as first from call {where}"  # noqa: S608 - fixed text of ours
         " group by run_id, agent having agent is not null order by first"
+        f" limit {MAX_AGENTS}"
     )
     for run_id, agent, _ in connection.execute(query, values):
-        found[run_id][text(agent)] = None
+        if agent != TOO_LONG:
+            found[run_id][text(agent)] = None
     return found
 
 
@@ -88,8 +145,17 @@ def call_heads(
 ) -> list[CallHead]:
     """The calls of a session by ascending `seq`; those without a usable number are left out."""
     columns = JsonColumns(notes)
-    heads = []
+    heads: list[CallHead] = []
+    left = _MAX_READ_CHARS
     for row in _call_rows(connection, layout, session_id, seqs):
+        left -= sum([len(value) for value in row if type(value) is str])
+        if len(heads) >= MAX_CALLS or left < 0:
+            raise _too_many("calls, or too long ones,")
+        if TOO_LONG in row:
+            notes.add("a call's field is longer than is read and was left out")
+            if row[0] == TOO_LONG:
+                continue
+            row = [None if value == TOO_LONG else value for value in row]  # noqa: PLW2901
         if type(row[1]) is not int:
             notes.add("a call's number is no number and the call was left out")
             continue
@@ -101,19 +167,13 @@ def _call_rows(
     connection: sqlite3.Connection, layout: Layout, session_id: str, seqs: Sequence[int] | None
 ) -> Iterator[Sequence[Any]]:
     """Rows of 20 columns; those the file does not have are NULL."""
-    labels = "c.agent, c.step, c.provider" if layout.has_labels else "null, null, null"
-    side, join = ", ".join(["null"] * 11), ""
+    columns, join = [*_CALL_COLUMNS, *(_CALL_LABELS if layout.has_labels else ["null"] * 3)], ""
     if "ctx_call" in layout.side_tables:
-        side = (
-            "x.surface, x.started_at, x.first_byte_ms, x.finish_reason, x.response_id,"
-            " x.response_model, x.error_message, x.error_status, x.attempt_count, x.request_digest,"
-            " x.metadata"
-        )
+        columns += _SIDE_COLUMNS
         join = " left join ctx_call x on x.call_id = c.id"
-    query = (
-        f"select c.id, c.seq, c.params, c.usage, c.latency_ms, c.error, {labels}, {side}"  # noqa: S608 - fixed text of ours
-        f" from call c{join} where c.run_id = ?"
-    )
+    else:
+        columns += ["null"] * len(_SIDE_COLUMNS)
+    query = f"select {', '.join(columns)} from call c{join} where c.run_id = ?"  # noqa: S608 - fixed text of ours
     if seqs is None:
         yield from connection.execute(f"{query} order by c.seq", (session_id,))
         return
@@ -159,8 +219,9 @@ def block_heads(
 ) -> dict[str, BlockHead]:
     """Blocks without their texts by hash; unknown ones are absent."""
     query = (
-        "select content_hash, role, kind, token_count, token_method, text = '',"
-        " substr(text, 1, 1) in ('{', '[') from block"
+        f"select {bounded('content_hash')}, {bounded('role')}, {bounded('kind')}, token_count,"  # noqa: S608 - fixed text of ours
+        f" {bounded('token_method')}, text = '', substr(text, 1, 1) in ('{{', '[') from block"
+        f" where length(cast(text as blob)) <= {MAX_TEXT_BYTES}"
     )
     (stored,) = connection.execute("select count(*) from block").fetchone()
     if len(content_hashes) > _CHUNK and 2 * len(content_hashes) > stored:
@@ -169,7 +230,7 @@ def block_heads(
         return {row[0]: _block_head(row, notes) for row in rows}
     heads = {}
     for marks, chunk in chunks(content_hashes):
-        for row in connection.execute(f"{query} where content_hash in ({marks})", chunk):
+        for row in connection.execute(f"{query} and content_hash in ({marks})", chunk):
             heads[row[0]] = _block_head(row, notes)
     return heads
 
@@ -201,6 +262,12 @@ def block_of(row: Sequence[Any], notes: Notes) -> Block:
         text=text(body),
         token_count=token_count(count, notes),
         token_method=text(method),
+    )
+
+
+def _too_many(what: str) -> TooLarge:
+    return TooLarge(
+        f"the trace has more {what} than are read", remedy="record into a new file for each run"
     )
 
 

@@ -8,7 +8,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from itertools import chain
+from itertools import accumulate, chain, takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,7 +30,7 @@ from ctxdiff_capture.store.pieces import read_request
 from ctxdiff_capture.store.recording import read_outputs, read_recording
 from ctxdiff_capture.store.rows import block_of, chunks, read_sessions
 from ctxdiff_capture.store.said import read_decisions, read_stages
-from ctxdiff_capture.store.values import Notes
+from ctxdiff_capture.store.values import MAX_TEXT_BYTES, Notes
 from ctxdiff_capture.store.vetting import Layout, check_readable_version, layout_of
 
 _STEPS_BETWEEN_LOOKS = 10_000
@@ -80,7 +80,7 @@ class SQLiteReader:
     def texts(self, content_hashes: Iterable[str]) -> dict[str, str]:
         """The texts of blocks, by content hash; unknown hashes are absent."""
         hashes = list(content_hashes)
-        return self._answer(lambda: {h: b.text for h, b in self._blocks(hashes).items()})
+        return self._answer(lambda: self._texts(hashes))
 
     def find_text(self, session_id: str, query: str) -> list[str]:
         """Content hashes of the session's blocks whose text contains `query`."""
@@ -276,17 +276,51 @@ class SQLiteReader:
                 f"no call {call_id!r} in {self._path}", remedy="load a session to see its calls"
             )
 
+    def _texts(self, content_hashes: Sequence[str]) -> dict[str, str]:
+        """As `texts`."""
+        try:
+            blocks = self._blocks(content_hashes)
+        except TooLarge:
+            blocks = self._blocks(self._first_that_fit(content_hashes))
+        return {content_hash: block.text for content_hash, block in blocks.items()}
+
+    def _first_that_fit(self, content_hashes: Iterable[str]) -> list[str]:
+        """The first hashes, at least one, whose texts together are not too long."""
+        hashes = list(dict.fromkeys(content_hashes))
+        sizes: dict[str, int] = {}
+        for marks, chunk in chunks(hashes):
+            query = (
+                "select content_hash, length(cast(text as blob)) from block"  # noqa: S608 - only question marks
+                f" where content_hash in ({marks})"
+            )
+            sizes |= dict(self._connection.execute(query, chunk))
+        known = [content_hash for content_hash in hashes if sizes.get(content_hash) is not None]
+        total = accumulate(sizes[content_hash] for content_hash in known)
+        fitting = sum(1 for _ in takewhile(lambda size: size <= MAX_TEXT_BYTES, total))
+        return known[: max(1, fitting)]
+
     def _blocks(self, content_hashes: Iterable[str]) -> dict[str, Block]:
-        """Whole blocks by hash; unknown ones are absent."""
+        """Whole blocks by hash; unknown ones, and any with too long a text, are absent.
+
+        Raises:
+            TooLarge: their texts together are too long.
+        """
         blocks: dict[str, Block] = {}
+        left = MAX_TEXT_BYTES
         for marks, chunk in chunks(content_hashes):
             query = (
                 "select content_hash, role, kind, token_count, token_method, text from block"  # noqa: S608 - only question marks
                 f" where content_hash in ({marks})"
+                f" and length(cast(text as blob)) <= {MAX_TEXT_BYTES}"
             )
             for row in self._connection.execute(query, chunk):
                 block = block_of(row, Notes())
                 blocks[block.content_hash] = block
+                left -= len(block.text)
+                if left < 0:
+                    raise TooLarge(
+                        "the texts of these blocks are too long", remedy="ask for one of them"
+                    )
         return blocks
 
     def _placements(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +17,23 @@ from ctxdiff_capture.model import Json
 
 MAX_COUNT = 2**48
 """A larger token count or duration is taken for damage."""
+MAX_TEXT_BYTES = 64 * 2**20
+"""A block with a longer text is left out."""
+MAX_FIELD_BYTES = 64 * 2**10
+"""Of a text that is no block's: names, ids, messages of errors."""
+MAX_JSON_BYTES = 4 * 2**20
+"""Of JSON text; what is made of it may take thirty times as much."""
+MAX_JSON_DEPTH = 100
+"""Arrays and objects within each other; programs that walk them call themselves."""
+TOO_LONG = b""
+"""What `bounded` gives for a value that is too long: no writer stores an empty blob."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def bounded(column: str, most_bytes: int = MAX_FIELD_BYTES) -> str:
+    """SQL for a column's value, or for `TOO_LONG` where it is: it is measured before it is read."""
+    return f"case when length(cast({column} as blob)) > {most_bytes} then x'' else {column} end"
 
 
 def storable(text: str) -> str:
@@ -86,14 +102,45 @@ def parsed(value: object) -> Json:
     """The JSON of a column.
 
     Raises:
-        ValueError: it is not JSON, or nested too deeply to be read.
+        ValueError: it is not JSON, too long, or nested too deeply to be used.
     """
     if not isinstance(value, (str, bytes)):
         raise ValueError("not JSON text")  # noqa: TRY004 - one error for all that is not JSON
+    if len(value) > MAX_JSON_BYTES:
+        raise ValueError("too long")
+    plain = text(value)
     try:
-        return json.loads(text(value))
+        result = json.loads(plain, parse_int=_PARSE_INT)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if plain.count("[") + plain.count("{") > MAX_JSON_DEPTH:
+        _check_depth(result)
+    return result
+
+
+def _check_depth(value: Json) -> None:
+    """Raise ValueError when arrays and objects stand within more than `MAX_JSON_DEPTH` others."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_JSON_DEPTH + 1):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return
+    raise ValueError("nested too deeply")
+
+
+def _short_int(digits: str) -> int:
+    if len(digits) > 4_300:
+        raise ValueError("too many digits")
+    return int(digits)
+
+
+_PARSE_INT = None if hasattr(sys, "set_int_max_str_digits") else _short_int
+"""The limit that Python itself has since 3.10.7, as the time grows with the square."""
 
 
 class JsonColumns:
