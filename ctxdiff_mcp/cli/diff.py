@@ -18,11 +18,11 @@ from ctxdiff_mcp.answers.select import find_agent, find_run, find_scope, find_tu
 from ctxdiff_mcp.cli.compare import compare_json
 from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.output import write_json, write_lines
-from ctxdiff_mcp.cli.select import Selected, add_common, selected
+from ctxdiff_mcp.cli.select import NeedsChoice, Selected, add_common, selected
 from ctxdiff_mcp.cli.shapes import block_json, run_json
 from ctxdiff_mcp.text.compare import compare_lines
 from ctxdiff_mcp.text.diff import diff_lines
-from ctxdiff_mcp.text.shown import masked
+from ctxdiff_mcp.text.shown import cut, masked
 
 _SIDE = re.compile(r"(.+):([0-9]+)", re.ASCII | re.DOTALL)
 
@@ -181,15 +181,18 @@ def _only_agent(old: Selected, new: Selected) -> str | None:
     """The one agent that both sessions name together; None when they name none.
 
     Raises:
-        SelectionError: there are several, so that the sides could be different agents' work.
+        NeedsChoice: there are several, so that the sides could be different agents' work.
     """
     agents: dict[str, None] = {}
     for chosen in (old, new):
         run = find_run(chosen.source, chosen.run)
         agents.update((agent, None) for agent in run.agents if agent is not None)
     if len(agents) > 1:
-        listed = "".join(f"\n  {agent}" for agent in agents)
-        raise SelectionError("the sessions have several agents", remedy=f"name one{listed}")
+        raise NeedsChoice(
+            "the sessions have several agents",
+            remedy="name one with --agent",
+            rows=[cut(agent) for agent in agents],
+        )
     return next(iter(agents), None)
 
 

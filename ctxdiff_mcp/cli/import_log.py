@@ -10,9 +10,9 @@ from ctxdiff_capture.importers.base import ImportReport, import_log
 from ctxdiff_capture.recorder.redact import SECRETS
 from tqdm import tqdm
 
-from ctxdiff_mcp.cli.output import write_json, write_lines
+from ctxdiff_mcp.cli.output import PROBLEM_CHARS, write_json, write_lines
 from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import shown
+from ctxdiff_mcp.text.shown import cut, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
     with tqdm(total=size, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
         report = import_log(args.log, target, progress=bar.update, redact=args.redact)
     for error in report.errors:
-        print(f"{shown(str(args.log))}:{error.line}: {shown(error.problem)}", file=sys.stderr)
+        where = f"{shown(str(args.log))}:{error.line}"
+        print(f"{where}: {cut(error.problem, PROBLEM_CHARS)}", file=sys.stderr)
     if args.json:
         write_json({"trace": str(target), **_fields(report)})
     else:

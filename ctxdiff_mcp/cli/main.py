@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from ctxdiff_capture.errors import CtxdiffError
 
 from ctxdiff_mcp._version import __version__
 from ctxdiff_mcp.cli.output import complain, make_streams_safe
+from ctxdiff_mcp.text.log import logged_to_stderr, uncaught
 
 COMMANDS = {
     "serve": ("serve", "answer a coding agent over MCP on stdin and stdout (the default)"),
@@ -44,6 +45,15 @@ class Command(Protocol):
         """Do it and give the exit status."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Complains of arguments without repeating one as it is: some are copied from a trace."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        complain(message, remedy=f"`{self.prog} --help` tells more")
+        self.exit(2)
+
+
 def load(name: str) -> Command:
     """The module of a command. Only the chosen one is imported: the server must start fast."""
     module: Command = import_module(f"ctxdiff_mcp.cli.{COMMANDS[name][0]}")
@@ -52,7 +62,7 @@ def load(name: str) -> Command:
 
 def parser_for(chosen: str | None) -> argparse.ArgumentParser:
     """The parser, with the flags of the chosen command; the others are only named."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="ctxdiff-mcp",
         description="What did the model see at that turn, what had changed, and what follows?",
         epilog="`ctxdiff-mcp COMMAND --help` tells more. Without a command it serves.",
@@ -73,6 +83,11 @@ def main(argv: Sequence[str]) -> int:
     A problem is printed on stderr with its remedy, never as a traceback.
     """
     make_streams_safe()
+    with logged_to_stderr():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str]) -> int:
     if not argv or (argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version")):
         argv = ["serve", *argv]
     try:
@@ -81,7 +96,8 @@ def main(argv: Sequence[str]) -> int:
         return leaving.code if isinstance(leaving.code, int) else 2
     try:
         status = load(args.command).run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a shell's `>&-` leaves none
+            sys.stdout.flush()
     except CtxdiffError as problem:
         from ctxdiff_mcp.cli.problems import status_of  # noqa: PLC0415  only failures need it
 
@@ -98,6 +114,7 @@ def main(argv: Sequence[str]) -> int:
     except Exception as fault:
         # The last door: a traceback would print recorded text as it is.
         if os.environ.get("CTXDIFF_STRICT") == "1":
+            sys.excepthook = uncaught
             raise
         complain(f"internal error ({type(fault).__name__})", remedy=REPORT)
         return 1

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from ctxdiff_capture.errors import CtxdiffError, SelectionError
 
 from ctxdiff_mcp.answers.asking import Choices, Problem, Unanswerable
 from ctxdiff_mcp.cli.output import complain, write_json, write_lines
+from ctxdiff_mcp.cli.select import NeedsChoice
 from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import block_name, shown
+from ctxdiff_mcp.text.shown import block_name, cut
 
 FAILED: frozenset[Problem] = frozenset(
     {
@@ -32,11 +34,12 @@ def status_of(problem: CtxdiffError, args: argparse.Namespace) -> int:
             # Nothing to tell is an answer, not a failure.
             _nothing_to_tell(problem, args)
             return 0
-        choices = "".join(f"\n  {choice}" for choice in _choices(problem.choices))
         asked = f" ({args.asked})" if "asked" in args else ""
-        complain(problem.problem + asked, remedy=problem.remedy + choices)
+        rows = _choices(problem.choices)
+        complain(problem.problem + asked, remedy=problem.remedy, rows=rows)
         return 1 if problem.code in FAILED else 2
-    complain(problem.problem, remedy=problem.remedy)
+    rows = problem.rows if isinstance(problem, NeedsChoice) else ()
+    complain(problem.problem, remedy=problem.remedy, rows=rows)
     return 2 if isinstance(problem, SelectionError) else 1
 
 
@@ -47,8 +50,8 @@ def _nothing_to_tell(problem: Unanswerable, args: argparse.Namespace) -> None:
         write_lines([Line(problem.problem, "dim")])
 
 
-def _choices(choices: Choices) -> list[str]:
-    found = [shown(name.text) for name in choices.names]
+def _choices(choices: Choices) -> Sequence[str]:
+    found = [cut(name.text) for name in choices.names[:MAX_CHOICES]]
     found += [block_name(block) for block in choices.blocks]
     if choices.numbers:
         found.append(", ".join(map(str, choices.numbers[:MAX_CHOICES])))

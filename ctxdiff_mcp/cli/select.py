@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +14,23 @@ from ctxdiff_capture.store.open import open_reader
 
 from ctxdiff_mcp.answers.source import Listed, Source
 from ctxdiff_mcp.cli.numbers import WHOLE, whole_number
-from ctxdiff_mcp.text.shown import shown
+from ctxdiff_mcp.text.shown import cut, shown
 
 WINDOW_VARIABLE = "CTXDIFF_CONTEXT_WINDOW"
 MAX_ROWS = 40
 """How many sessions a complaint lists."""
+
+
+class NeedsChoice(SelectionError):
+    """Several things fit, or none.
+
+    Args:
+        rows: what there is, one line each, shown.
+    """
+
+    def __init__(self, problem: str, *, remedy: str, rows: Sequence[str]) -> None:
+        super().__init__(problem, remedy=remedy)
+        self.rows = tuple(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +151,7 @@ def one_session(runs: tuple[Listed, ...], wanted: str | None) -> Listed:
     """The session with that id, or with the only id that starts so; the only one for None.
 
     Raises:
-        SelectionError: none or several fit; the remedy lists what would.
+        NeedsChoice: none or several fit.
     """
     exact = [run for run in runs if run.session.id == wanted]
     fits = exact or [run for run in runs if run.session.id.startswith(wanted or "")]
@@ -146,17 +159,16 @@ def one_session(runs: tuple[Listed, ...], wanted: str | None) -> Listed:
         return fits[0]
     rows = [session_row(run) for run in (fits or runs)[:MAX_ROWS]]
     if len(fits or runs) > MAX_ROWS:
-        rows.append(f"  … and {len(fits or runs) - MAX_ROWS} more; `ctxdiff-mcp runs` lists them")
-    listed = "\n".join(rows)
+        rows.append(f"… and {len(fits or runs) - MAX_ROWS} more; `ctxdiff-mcp runs` lists them")
     if wanted is None:
         problem = "the trace holds several sessions"
     else:
         problem = f"{'several sessions start' if fits else 'no session starts'} with {wanted!r}"
-    raise SelectionError(problem, remedy=f"name one with --session\n{listed}")
+    raise NeedsChoice(problem, remedy="name one with --session", rows=rows)
 
 
 def session_row(run: Listed) -> str:
-    """`  id  start  turns=N  agents=a, b`."""
-    agents = ", ".join(map(shown, run.session.agents)) or "-"
+    """`id  start  turns=N  agents=a, b`."""
+    agents = ", ".join(map(cut, run.session.agents)) or "-"
     start = run.started or "-"
-    return f"  {shown(run.session.id[:12])}  {start}  turns={run.session.calls}  agents={agents}"
+    return f"{shown(run.session.id[:12])}  {start}  turns={run.session.calls}  agents={agents}"

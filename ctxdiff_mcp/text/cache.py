@@ -9,7 +9,7 @@ from ctxdiff_mcp.answers.cache import Cache
 from ctxdiff_mcp.answers.cache_sessions import SessionBreak
 from ctxdiff_mcp.answers.cache_verdict import CauseRows, RunCache, TurnCache, VerdictRow
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import approx, masked_excerpt, name, shown, snippet
+from ctxdiff_mcp.text.shown import approx, cut, masked_excerpt, name, snippet
 
 MOST_STRETCHES = 40
 STATES: dict[str, str] = {
@@ -131,7 +131,7 @@ def _evidence(one: VerdictRow) -> Iterator[Line]:
         parts.append(f"first difference at character {one.first_difference}")
     if one.names:
         origins = one.origins()
-        parts.append(", ".join(shown(masked_excerpt(text, origins)) for text in one.names))
+        parts.append(", ".join(cut(masked_excerpt(text, origins)) for text in one.names))
     parts += [f"{what}={count}" for what, count in one.counts]
     if one.reusable:
         parts.append(f"still reusable: {', '.join(one.reusable)}")

@@ -15,7 +15,7 @@ from ctxdiff_mcp.answers.words import DIFFERENCES
 from ctxdiff_mcp.gate.captured import Captured
 from ctxdiff_mcp.gate.raw import raw
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import masked_excerpt, name, shown, snippet
+from ctxdiff_mcp.text.shown import cut, masked_excerpt, name, shown, snippet
 
 EXCERPT_CHARS = 120
 
@@ -96,7 +96,7 @@ def _where(row: DifferenceRow) -> str:
     else:
         where = f"turns {row.turn_old} and {row.turn_new}"
     agent = f" [{name(row.agent)}]" if row.agent else ""
-    what = DIFFERENCES[row.kind] + ("" if row.name is None else f" {shown(row.name)}")
+    what = DIFFERENCES[row.kind] + ("" if row.name is None else f" {cut(row.name)}")
     place = (
         "" if row.first_difference is None else f" · first at character {row.first_difference:,}"
     )

@@ -10,7 +10,7 @@ from ctxdiff_mcp.answers.explain import ChosenBy, Explanation
 from ctxdiff_mcp.answers.findings import FindingRow
 from ctxdiff_mcp.answers.turns import Outcome
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import approx, block_name, masked_excerpt, name, shown, snippet
+from ctxdiff_mcp.text.shown import approx, block_name, cut, masked_excerpt, name, snippet
 
 CHOSEN: dict[ChosenBy, str] = {
     "asked": "",
@@ -77,11 +77,11 @@ def _outcome(outcome: Outcome) -> str:
     if outcome.error is not None:
         status = f" {outcome.error_status}" if outcome.error_status is not None else ""
         message = f" {snippet(outcome.error_message, 200)}" if outcome.error_message else ""
-        parts.append(f"failed with {shown(outcome.error)}{status}{message}")
+        parts.append(f"failed with {cut(outcome.error)}{status}{message}")
     if outcome.finish_reason is not None:
-        parts.append(f"finish reason {shown(outcome.finish_reason)}")
+        parts.append(f"finish reason {cut(outcome.finish_reason)}")
     if outcome.model is not None:
-        parts.append(shown(outcome.model))
+        parts.append(cut(outcome.model))
     if outcome.attempts is not None and outcome.attempts > 1:
         parts.append(f"{outcome.attempts} attempts")
     if outcome.latency_ms is not None:
@@ -107,7 +107,7 @@ def _finding(number: int, finding: FindingRow, *, detailed: bool) -> Iterator[Li
 
 def _evidence(finding: FindingRow) -> str:
     origins = finding.origins() if finding.names else ()
-    names = (shown(masked_excerpt(text, origins)) for text in finding.names)
+    names = (cut(masked_excerpt(text, origins)) for text in finding.names)
     parts = [", ".join(names)] if finding.names else []
     if finding.tokens is not None:
         parts.append(f"{finding.tokens} tok{approx(exact=finding.tokens_method == 'exact')}")

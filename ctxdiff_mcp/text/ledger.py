@@ -9,7 +9,7 @@ from ctxdiff_analyzers.reconcile import Reason, Reconciliation
 
 from ctxdiff_mcp.answers.ledger import Bill, BilledRow, Money, UnpricedModel, spelled
 from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import name, shown
+from ctxdiff_mcp.text.shown import cut, name
 
 REASONS: dict[Reason, str] = {
     "held_by_provider": "context that the provider keeps",
@@ -73,17 +73,17 @@ def bill_lines(bill: Bill) -> Iterator[Line]:
 
 def amount(money: Money) -> str:
     """`0.0123 USD`, exact."""
-    return " ".join(filter(None, (spelled(money.amount), shown(money.currency or ""))))
+    return " ".join(filter(None, (spelled(money.amount), cut(money.currency or ""))))
 
 
 def _subject(bill: Bill, row: BilledRow) -> str:
     if bill.by == "model":
-        return ", ".join("unknown model" if one is None else shown(one) for one in row.models)
+        return ", ".join("unknown model" if one is None else cut(one) for one in row.models)
     parts = [f"turn {row.turn}"] if row.turn is not None else []
     if bill.by != "call" or row.agent is not None:
         parts.append("all" if bill.by == "run" else name(row.agent))
     if row.step is not None or bill.by == "step":
-        parts.append("no step" if row.step is None else shown(row.step))
+        parts.append("no step" if row.step is None else cut(row.step))
     return " · ".join(parts)
 
 
@@ -108,7 +108,7 @@ def _billed(row: BilledRow) -> str:
 
 
 def _unpriced(one: UnpricedModel) -> str:
-    model = "calls of an unknown model" if one.model is None else shown(one.model)
+    model = "calls of an unknown model" if one.model is None else cut(one.model)
     missing = f"no price for {', '.join(one.kinds)}" if one.kinds else "no entry in the price list"
     return f"{model} ({_calls(one.calls)}): {missing}"
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 log = logging.getLogger("ctxdiff")
@@ -20,19 +21,36 @@ MOST_LINES, MOST_CHARS = 80, 400
 
 
 def log_to_stderr(*, withheld: bool = False) -> None:
-    """Send every record and every uncaught error of this process there, and nowhere else.
+    """Send every record of this process there and nowhere else, with what nothing caught.
 
     Args:
         withheld: write none of them, as redact mode promises.
     """
-    root = logging.getLogger()
-    for handler in [one for one in root.handlers if isinstance(one, (_Stderr, _Nowhere))]:
-        root.removeHandler(handler)
-    root.addHandler(_Nowhere() if withheld else _Stderr())
+    _only(_Nowhere() if withheld else _Stderr())
     logging.captureWarnings(capture=True)
-    sys.excepthook = _uncaught
-    sys.unraisablehook = lambda told: _uncaught(told.exc_type, told.exc_value, told.exc_traceback)
-    threading.excepthook = lambda told: _uncaught(told.exc_type, told.exc_value, told.exc_traceback)
+    sys.excepthook = uncaught
+    sys.unraisablehook = lambda told: uncaught(told.exc_type, told.exc_value, told.exc_traceback)
+    threading.excepthook = lambda told: uncaught(told.exc_type, told.exc_value, told.exc_traceback)
+
+
+@contextmanager
+def logged_to_stderr() -> Generator[None, None, None]:
+    """Send every record there until the block is left; the process may be another's."""
+    before = _only(_Stderr())
+    try:
+        yield
+    finally:
+        _only(*before)
+
+
+def uncaught(
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: TracebackType | None,
+) -> None:
+    """Log an error that nothing caught; a hook for the interpreter."""
+    if kind is not None and error is not None:
+        log.critical("ctxdiff: uncaught error", exc_info=(kind, error, traceback))
 
 
 def harmless(text: str) -> str:
@@ -63,10 +81,14 @@ class _Stderr(logging.Handler):
             sys.stderr.flush()
 
 
-def _uncaught(
-    kind: type[BaseException] | None,
-    error: BaseException | None,
-    traceback: TracebackType | None,
-) -> None:
-    if kind is not None and error is not None:
-        log.critical("ctxdiff: uncaught error", exc_info=(kind, error, traceback))
+def _only(*wanted: logging.Handler) -> list[logging.Handler]:
+    """Let these handlers stand for all of ours; gives those that stood there."""
+    root = logging.getLogger()
+    before: list[logging.Handler] = [
+        one for one in root.handlers if isinstance(one, (_Stderr, _Nowhere))
+    ]
+    for handler in before:
+        root.removeHandler(handler)
+    for handler in wanted:
+        root.addHandler(handler)
+    return before

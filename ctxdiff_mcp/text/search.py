@@ -9,7 +9,7 @@ from ctxdiff_mcp.answers.search import AtTurn, Left, Match, Search
 from ctxdiff_mcp.answers.words import WAYS
 from ctxdiff_mcp.text.block import numbers
 from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import block_name, masked_excerpt, name, shown, snippet
+from ctxdiff_mcp.text.shown import block_name, cut, masked_excerpt, name, snippet
 
 EXCERPT_CHARS = 160
 MOST_WAYS = 40
@@ -84,7 +84,7 @@ def _at(at: AtTurn) -> Line:
 
 
 def _origin(row: OriginRow) -> Line:
-    what = f"  {shown(row.tool)} {shown(row.path)} = {snippet(row.value)}"
+    what = f"  {cut(row.tool)} {cut(row.path)} = {snippet(row.value)}"
     if row.block is None:
         return Line(f"{what} · in nothing that the agent was given or said", "warn")
     said = "its own words in " if row.block.role == "assistant" else ""

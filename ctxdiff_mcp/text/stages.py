@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxdiff_mcp.answers.stages import DecisionRow, StageChange, StageRow, Stages
 from ctxdiff_mcp.text.lines import Line, Style
-from ctxdiff_mcp.text.shown import approx, name, shown, snippet
+from ctxdiff_mcp.text.shown import approx, cut, name, snippet
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "evicted": ("- held, not sent", "evicted"),
@@ -33,7 +33,7 @@ def stage_lines(answer: Stages) -> list[Line]:
 def _stage(stage: StageRow) -> list[Line]:
     counts, mark = stage.counts, approx(exact=stage.exact)
     head = (
-        f"{shown(stage.name)}: {counts.evicted} blocks removed (-{stage.tokens_evicted} tok{mark}),"
+        f"{cut(stage.name)}: {counts.evicted} blocks removed (-{stage.tokens_evicted} tok{mark}),"
         f" {counts.added} put in (+{stage.tokens_added} tok{mark}),"
         f" {counts.modified} edited, {counts.unchanged} kept"
     )
@@ -54,5 +54,5 @@ def _decision(row: DecisionRow) -> str:
         None if row.reason is None else snippet(row.reason),
     ]
     said = "; ".join(fact for fact in facts if fact is not None)
-    text = f"{snippet(row.candidate)} {shown(row.disposition)}"
+    text = f"{snippet(row.candidate)} {cut(row.disposition)}"
     return f"{text} ({said})" if said else text

@@ -10,7 +10,7 @@ from ctxdiff_mcp.answers.tokens import LostBlock, Schemas, Tokens
 from ctxdiff_mcp.answers.turns import TurnRow
 from ctxdiff_mcp.text.ledger import bill_lines, money_lines, parts_lines, reconciliation_line
 from ctxdiff_mcp.text.lines import Line
-from ctxdiff_mcp.text.shown import approx, block_name, name, shown
+from ctxdiff_mcp.text.shown import approx, block_name, cut, name
 
 BAR = 30
 
@@ -60,7 +60,7 @@ def _agents(answer: Tokens) -> Iterator[Line]:
 
 def _turn(turn: TurnRow, fill: Fill | None) -> Iterator[Line]:
     who = [name(turn.agent)] if turn.agent else []
-    who += [shown(turn.step)] if turn.step else []
+    who += [cut(turn.step)] if turn.step else []
     scope = f" [{'·'.join(who)}]" if who else ""
     mark = approx(exact=turn.exact)
     if fill is None:
@@ -98,7 +98,7 @@ def _lost(lost: LostBlock) -> Iterator[Line]:
 
 def _schemas(schemas: Schemas) -> Iterator[Line]:
     if schemas.unused:
-        names = ", ".join(shown(tool.name) for tool in schemas.unused)
+        names = ", ".join(cut(tool.name) for tool in schemas.unused)
         count = f"{len(schemas.unused)} of {schemas.registered} tools are never called"
         cost = f"{schemas.unused_tokens_per_call} tok per call{approx(exact=schemas.exact)}"
         share = f"{schemas.pct_of_avg_context:.1f}% of the average context"

@@ -91,7 +91,7 @@ def test_json_is_strict_and_plain_ascii(capsys: pytest.CaptureFixture[str]) -> N
     out = capsys.readouterr().out
     assert out.isascii()
     assert "\x7f" not in out
-    assert json.loads(out) == {"nan": None, "inf": [None], "text": "é\ud800\x7f\u202e"}
+    assert json.loads(out) == {"nan": None, "inf": [None], "text": "é⟦D800⟧\x7f\u202e"}
 
 
 def test_a_value_without_a_spelling_in_json_is_an_error_and_not_a_guess() -> None:
