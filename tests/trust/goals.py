@@ -27,7 +27,8 @@ class Row:
     unit: str = "failures"
     attempts: int = 0
     measured: float | None = None
-    parts: list[str] = field(default_factory=list)
+    parts: dict[str, int] = field(default_factory=dict)
+    """Attempts by kind."""
 
     def add(self, attempts: int, measured: float = 0, part: str = "") -> None:
         """Count attempts, and what was measured: failures add up, of others the largest stays.
@@ -43,7 +44,7 @@ class Row:
         else:
             self.measured = max(self.measured or 0, measured)
         if part:
-            self.parts.append(f"{part}: {attempts:,}")
+            self.parts[part] = self.parts.get(part, 0) + attempts
 
     @property
     def is_kept(self) -> bool:
@@ -54,7 +55,8 @@ class Row:
         """The row as a line of the printed table."""
         if self.measured is None:
             return f"| {self.what} | not tried | | |"
-        parts = f" ({'; '.join(self.parts)})" if self.parts else ""
+        by_kind = "; ".join(f"{kind}: {count:,}" for kind, count in self.parts.items())
+        parts = f" ({by_kind})" if by_kind else ""
         verdict = "kept" if self.is_kept else "BROKEN"
         limit = f"{self.most:g} {self.unit}" if self.unit != "failures" else "0"
         measured = f"{self.measured:,.4g}"

@@ -13,8 +13,8 @@ def test_failures_add_up_and_break_a_promise() -> None:
     row.add(10, part="strings")
     assert (row.is_kept, row.line()) == (True, "| a promise | 10 (strings: 10) | 0 | 0: kept |")
     row.add(2_000, 1)
-    row.add(1)
-    assert row.line() == "| a promise | 2,011 (strings: 10) | 1 | 0: BROKEN |"
+    row.add(1, part="strings")
+    assert row.line() == "| a promise | 2,011 (strings: 11) | 1 | 0: BROKEN |"
 
 
 @pytest.mark.parametrize(("measured", "verdict"), [(5.0, "kept"), (5.1, "BROKEN")])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ctxdiff_capture.decoders.answer import error_message
+from ctxdiff_capture.decoders.growing import Growing, held, lengthen, listed, settled
 from ctxdiff_capture.model import CallError, Json
 
 _GROWS: Final = {
@@ -35,10 +36,8 @@ def folded(events: list[dict[str, Json]]) -> tuple[dict[str, Json], CallError | 
             _add(blocks.setdefault(index, {}), _mapping(event.get("delta")))
         elif kind == "message_delta":
             message |= _mapping(event.get("delta"))
-            message["usage"] = {
-                **_mapping(message.get("usage")),
-                **{k: v for k, v in _mapping(event.get("usage")).items() if v is not None},
-            }
+            counted = _mapping(event.get("usage"))
+            held(message, "usage").update({k: v for k, v in counted.items() if v is not None})
         elif kind == "error":
             error = CallError("APIStatusError", error_message(event))
     if blocks:
@@ -49,24 +48,25 @@ def folded(events: list[dict[str, Json]]) -> tuple[dict[str, Json], CallError | 
 def _add(block: dict[str, Json], delta: Mapping[str, Json]) -> None:
     kind = delta.get("type")
     if kind == "input_json_delta":
-        block[_TORN] = block.get(_TORN, "") + str(delta.get(_TORN) or "")
+        lengthen(block, _TORN, delta.get(_TORN))
     elif kind == "citations_delta":
-        block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+        listed(block, "citations").append(delta.get("citation"))
     elif isinstance(kind, str) and kind in _GROWS:
-        name = _GROWS[kind]
-        block[name] = (block.get(name) or "") + str(delta.get(name) or "")
+        lengthen(block, _GROWS[kind], delta.get(_GROWS[kind]))
 
 
 def _closed(block: dict[str, Json]) -> dict[str, Json]:
     """The block with its gathered input parsed; of a torn one the text stays."""
-    if _TORN not in block:
-        return block
-    text = block.pop(_TORN)
+    torn = block.get(_TORN)
+    if not isinstance(torn, Growing):
+        return settled(block)
+    del block[_TORN]
+    text = torn.text()
     try:
         block["input"] = json.loads(text) if text else block.get("input", {})
     except (ValueError, RecursionError):
         block["input"] = text
-    return block
+    return settled(block)
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 
 from ctxdiff_capture.decoders.eventstream import EXCEPTION
+from ctxdiff_capture.decoders.growing import Growing, held, lengthen, listed, settled
 from ctxdiff_capture.model import CallError, Json
 from ctxdiff_capture.tokens.images import lenient_base64
 
@@ -66,38 +67,39 @@ def _index(event: Mapping[str, Json]) -> int:
 def _add(block: dict[str, Json], delta: Json) -> None:
     for key, value in delta.items() if isinstance(delta, Mapping) else ():
         if key == "text":
-            block[key] = _longer(block.get(key), value)
+            lengthen(block, key, value)
         elif key == "reasoningContent" and isinstance(value, Mapping):
-            _add_thought(block.setdefault(key, {}), value)
+            _add_thought(held(block, key), value)
         elif key == "toolUse" and isinstance(value, Mapping):
-            tool = block.setdefault(key, {})
+            tool = held(block, key)
             tool |= {k: v for k, v in value.items() if k != "input"}
             if "input" in value:
-                tool[_TORN] = _longer(tool.get(_TORN), value["input"])
+                lengthen(tool, _TORN, value["input"])
         elif key == "citation":
-            cited = block.setdefault("citationsContent", {})
-            cited["citations"] = [*_list(cited.get("citations")), value]
+            listed(held(block, "citationsContent"), "citations").append(value)
         elif key == "toolResult" and isinstance(value, list):
-            result = block.setdefault(key, {})
-            result["content"] = [*_list(result.get("content")), *value]
+            listed(held(block, key), "content").extend(value)
         elif isinstance(value, Mapping):
-            block[key] = {**block.get(key, {}), **value}
+            held(block, key).update(value)
 
 
 def _add_thought(thought: dict[str, Json], delta: Mapping[str, Json]) -> None:
     for key, value in delta.items():
         if key == "redactedContent":
-            thought[key] = _joined_base64(thought.get(key), value)
+            lengthen(thought, key, value)
         elif key in ("text", "signature"):
-            told = thought.setdefault("reasoningText", {})
-            told[key] = _longer(told.get(key), value)
+            lengthen(held(thought, "reasoningText"), key, value)
 
 
 def _closed(block: dict[str, Json]) -> dict[str, Json]:
     """The block with its gathered input parsed; of a torn one the text stays."""
+    settled(block)
+    thought = block.get("reasoningContent")
+    if isinstance(thought, dict):
+        _close_thought(thought)
     tool = block.get("toolUse")
-    if isinstance(tool, dict) and _TORN in tool:
-        text = tool.pop(_TORN)
+    if isinstance(tool, dict) and isinstance(tool.get(_TORN), Growing):
+        text = tool.pop(_TORN).text()
         try:
             tool["input"] = json.loads(text) if text else {}
         except (ValueError, RecursionError):
@@ -108,16 +110,11 @@ def _closed(block: dict[str, Json]) -> dict[str, Json]:
     return block
 
 
-def _joined_base64(known: Json, more: Json) -> Json:
-    """Base64 of both contents; padding may stand between two texts of it, but not inside one."""
-    if not isinstance(known, str) or not isinstance(more, str):
-        return more
-    return b64encode(lenient_base64(known) + lenient_base64(more)).decode()
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
-
-
-def _longer(known: Json, more: Json) -> str:
-    return (known if isinstance(known, str) else "") + (more if isinstance(more, str) else "")
+def _close_thought(thought: dict[str, Json]) -> None:
+    sealed = thought.get("redactedContent")
+    if isinstance(sealed, Growing) and len(sealed) > 1:
+        # Padding may stand between two texts of base64, but not inside one.
+        thought["redactedContent"] = b64encode(b"".join(map(lenient_base64, sealed))).decode()
+    told = settled(thought).get("reasoningText")
+    if isinstance(told, dict):
+        settled(told)

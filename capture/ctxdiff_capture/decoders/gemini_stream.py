@@ -7,6 +7,7 @@ from json import JSONDecoder
 
 from ctxdiff_capture.decoders.answer import error_message
 from ctxdiff_capture.decoders.gemini_spelling import member
+from ctxdiff_capture.decoders.growing import Growing, lengthen, settled
 from ctxdiff_capture.decoders.sse import json_events
 from ctxdiff_capture.model import CallError, Json
 
@@ -51,6 +52,10 @@ def folded(events: list[dict[str, Json]]) -> tuple[dict[str, Json], CallError | 
                 index = chunk.get("index")
                 index = index if isinstance(index, int) else place
                 _add(candidates.setdefault(index, {}), chunk)
+    for candidate in candidates.values():
+        for part in candidate["content"]["parts"] if "content" in candidate else ():
+            if isinstance(part, dict):
+                settled(part)
     if candidates:
         answer["candidates"] = [candidates[index] for index in sorted(candidates)]
     return answer, error
@@ -76,11 +81,11 @@ def _joined(parts: list[Json], part: Mapping[str, Json]) -> bool:
     if not isinstance(last, dict) or not isinstance(text, str):
         return False
     is_same_kind = bool(last.get("thought")) == bool(part.get("thought"))
-    if not isinstance(last.get("text"), str) or not is_same_kind:
+    if not isinstance(last.get("text"), str | Growing) or not is_same_kind:
         return False
     if member(last, "thoughtSignature") is not None:  # a signature closes what it signs
         return False
-    last["text"] += text
+    lengthen(last, "text", text)
     last |= {key: value for key, value in part.items() if key != "text"}
     return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ctxdiff_capture.decoders.answer import error_message
+from ctxdiff_capture.decoders.growing import held, lengthen, settled
 from ctxdiff_capture.model import CallError, Json
 
 _GROWING = ("content", "refusal", "reasoning_content", "reasoning")
@@ -44,9 +45,9 @@ def _add(choice: dict[str, Json], chunk: Mapping[str, Json]) -> None:
             for part in _mappings(value):
                 _add_call(calls.setdefault(_index(part), {}), part)
         elif key == "function_call" and isinstance(value, Mapping):
-            _add_function(message.setdefault("function_call", {}), value)
+            _add_function(held(message, "function_call"), value)
         elif key in _GROWING and isinstance(value, str):
-            message[key] = (message.get(key) or "") + value
+            lengthen(message, key, value)
         elif value is not None or key not in message:
             message[key] = value
 
@@ -54,7 +55,7 @@ def _add(choice: dict[str, Json], chunk: Mapping[str, Json]) -> None:
 def _add_call(call: dict[str, Json], part: Mapping[str, Json]) -> None:
     for key, value in part.items():
         if key == "function" and isinstance(value, Mapping):
-            _add_function(call.setdefault("function", {}), value)
+            _add_function(held(call, "function"), value)
         elif key != "index" and value is not None:
             call[key] = value
 
@@ -62,15 +63,21 @@ def _add_call(call: dict[str, Json], part: Mapping[str, Json]) -> None:
 def _add_function(function: dict[str, Json], part: Mapping[str, Json]) -> None:
     for key, value in part.items():
         if key == "arguments" and isinstance(value, str):
-            function[key] = function.get(key, "") + value
+            lengthen(function, key, value)
         elif value is not None:
             function[key] = value
 
 
 def _close(message: dict[str, Json]) -> None:
+    settled(message)
+    functions = [message.get("function_call")]
     calls = message.get("tool_calls")
     if isinstance(calls, dict):
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
+        functions += [call.get("function") for call in calls.values()]
+    for function in functions:
+        if isinstance(function, dict):
+            settled(function)
 
 
 def _index(holder: Mapping[str, Json]) -> int:

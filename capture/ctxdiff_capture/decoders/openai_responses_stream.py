@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ctxdiff_capture.decoders.answer import error_message
+from ctxdiff_capture.decoders.growing import lengthen, settled
 from ctxdiff_capture.model import CallError, Json
 
 _GROWS: Final = {
@@ -42,7 +43,7 @@ def folded(events: list[dict[str, Json]]) -> tuple[dict[str, Json], CallError | 
         elif isinstance(kind, str) and isinstance(index, int):
             _add(items, index, kind, event)
     if items and not answer.get("output"):
-        answer["output"] = [items[index] for index in sorted(items)]
+        answer["output"] = [_closed(items[index]) for index in sorted(items)]
     return answer, error
 
 
@@ -57,10 +58,10 @@ def _add(
         return
     item = items.setdefault(index, {})
     if kind in _GROWS:
-        _grow(item, _GROWS[kind], delta)
+        lengthen(item, _GROWS[kind], delta)
     elif kind in _GROWS_PART:
         holder, place, part_type, member = _GROWS_PART[kind]
-        _grow(_part(item, holder, event.get(place), part_type), member, delta)
+        lengthen(_part(item, holder, event.get(place), part_type), member, delta)
 
 
 def _part(item: dict[str, Json], holder: str, at: Json, part_type: str) -> dict[str, Json]:
@@ -69,15 +70,22 @@ def _part(item: dict[str, Json], holder: str, at: Json, part_type: str) -> dict[
         item.setdefault("type", "message")
         item.setdefault("role", "assistant")
     item.setdefault("type", "reasoning")
-    known = item.get(holder)
-    parts = [p for p in known if isinstance(p, dict)] if isinstance(known, list) else []
+    parts = item.get(holder)
+    if not isinstance(parts, list):
+        parts = item[holder] = []
     at = min(max(at, 0), len(parts)) if isinstance(at, int) else 0
     if at == len(parts):
         parts.append({"type": part_type})
-    item[holder] = parts
-    return parts[at]
+    elif not isinstance(parts[at], dict):
+        parts[at] = {"type": part_type}
+    part: dict[str, Json] = parts[at]
+    return part
 
 
-def _grow(holder: dict[str, Json], member: str, delta: str) -> None:
-    known = holder.get(member)
-    holder[member] = (known if isinstance(known, str) else "") + delta
+def _closed(item: dict[str, Json]) -> dict[str, Json]:
+    for holder in ("content", "summary"):
+        parts = item.get(holder)
+        for part in parts if isinstance(parts, list) else []:
+            if isinstance(part, dict):
+                settled(part)
+    return settled(item)
