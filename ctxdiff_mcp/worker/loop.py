@@ -26,19 +26,17 @@ SECONDS_TO_LIST = 2.0
 """For files that are new to a list; less than a question has, or the list would never be made."""
 
 ANSWERS = (
-    "ctxdiff_mcp.answers.block",
-    "ctxdiff_mcp.answers.buckets",
-    "ctxdiff_mcp.answers.cache",
-    "ctxdiff_mcp.answers.compare",
-    "ctxdiff_mcp.answers.explain",
-    "ctxdiff_mcp.answers.provenance",
-    "ctxdiff_mcp.answers.redacted",
-    "ctxdiff_mcp.answers.runs",
-    "ctxdiff_mcp.answers.search",
-    "ctxdiff_mcp.answers.tokens",
     "ctxdiff_capture.store.open",
+    "ctxdiff_mcp.answers.runs",
+    "ctxdiff_mcp.answers.explain",
+    "ctxdiff_mcp.answers.tokens",
+    "ctxdiff_mcp.answers.cache",
+    "ctxdiff_mcp.answers.block",
+    "ctxdiff_mcp.answers.search",
+    "ctxdiff_mcp.answers.compare",
+    "ctxdiff_mcp.answers.provenance",
 )
-"""What questions import; before a limit is set, and before the first question."""
+"""What questions import; read while no question waits, so that a worker begins soon."""
 
 
 def serve_questions(
@@ -57,17 +55,13 @@ def serve_questions(
     setup = Setup.unpacked(first["packed"])
     if is_own_process:
         _log_alone(withheld=setup.policy.hides_text)
-        for module in ANSWERS:
-            import_module(module)
-        # A question makes many objects at once; looking through the others each time costs a sixth.
-        gc.freeze()
         limits.limit_process()
     watch = Watched(channel, setup, is_own_process=is_own_process)
     answerer = InProcess(Source(setup.root, watch), setup.policy, setup.prices)
     setup.memory.recall(answerer.source, setup.policy)
     listener = _Listener(channel, at_end)
     channel.send({"kind": "ready"})
-    while (question := listener.questions.get()) is not None:
+    while (question := listener.next_question()) is not None:
         number = question["id"]
         if is_own_process:
             limits.limit_question()
@@ -133,12 +127,22 @@ class _Listener:
     """Hears the server while a question is being answered."""
 
     def __init__(self, channel: Channel, at_end: Callable[[], None]) -> None:
-        self.questions: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._channel = channel
         self._at_end = at_end
         self._cancelled = -1
         self._is_over = False
+        self._to_import = list(ANSWERS)
         threading.Thread(target=self._listen, name="ctxdiff-listener", daemon=True).start()
+
+    def next_question(self) -> Message | None:
+        """The question that has waited longest, or the next; None when the server is gone."""
+        while self._to_import and self._questions.empty():
+            import_module(self._to_import.pop(0))
+            if not self._to_import:
+                # A question makes many objects; looking through the rest each time costs a sixth.
+                gc.freeze()
+        return self._questions.get()
 
     def is_cancelled(self, number: int) -> bool:
         """Whether nobody waits for the answer to question `number`."""
@@ -149,10 +153,10 @@ class _Listener:
             if message["kind"] == "cancel":
                 self._cancelled = message["id"]
             else:
-                self.questions.put(message)
+                self._questions.put(message)
         self._is_over = True
         self._at_end()
-        self.questions.put(None)
+        self._questions.put(None)
 
 
 def _log_alone(*, withheld: bool) -> None:

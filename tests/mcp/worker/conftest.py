@@ -1,0 +1,105 @@
+"""Supervised workers whose reading goes wrong, by the names of the files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxdiff_mcp.gate.policy import Policy
+from ctxdiff_mcp.worker import process
+from ctxdiff_mcp.worker.setup import Setup
+from ctxdiff_mcp.worker.supervisor import Supervisor
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+
+HARM = """
+import os, signal, sys, threading
+from ctxdiff_capture.store import open as opening
+from ctxdiff_mcp.worker import limits
+limits.SECONDS_OF_LISTED_FILE = 0.3
+
+def hang(path):
+    while True: pass
+
+def wait(path):
+    threading.Event().wait()
+
+def eat(path):
+    kept = []
+    while True: kept.append(b"x" * 2**20)
+
+def crash(path):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def leave(path):
+    os._exit(3)
+
+def killed(path):
+    if not os.path.isdir(f"{path}.met"):
+        os.mkdir(f"{path}.met")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def old(path):
+    if os.stat(path).st_mtime == 1_000: leave(path)
+
+def fail(path):
+    raise RuntimeError("CANARY \\x1b[31m")
+
+def write(path):
+    import tempfile
+    with open(os.path.join(tempfile.gettempdir(), "big"), "wb") as file:
+        while True: file.write(bytes(2**20))
+
+def noise(path):
+    os.write(1, b"NOISE " * 10)
+    print("NOISE", flush=True)
+
+def reader(path, _real=opening.open_reader, **more):
+    harm, _, when = path.stem.partition("-")
+    if when == "listed": globals()[harm](path)
+    made = _real(path, **more)
+    if when == "asked":
+        load = made.load
+        made.load = lambda *given: (globals()[harm](path), load(*given))[1]
+    return made
+opening.open_reader = reader
+"""
+"""Run by the worker before it begins: a file `hang-listed` makes it hang when it is listed,
+`hang-asked` when a question is about it."""
+
+
+@pytest.fixture
+def supervised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Starts a supervisor over `tmp_path / "runs"`; `inside` is run by the worker first."""
+    running: list[Supervisor] = []
+
+    def start(inside: str = HARM, policy: Policy | None = None, **more: Any) -> Supervisor:
+        monkeypatch.setattr(process, "BOOT", before(inside))
+        made = Supervisor(Setup(tmp_path / "runs", policy or Policy()), **more)
+        running.append(made)
+        return made
+
+    yield start
+    for one in running:
+        one.close()
+
+
+def before(inside: str) -> str:
+    """What a worker runs when `inside` comes first, with its modules to be found."""
+    paths, rest = process.BOOT.split("; ", 2)[:2], process.BOOT.split("; ", 2)[2]
+    return f"{'; '.join(paths)}\n{inside}\n{rest}"
+
+
+@pytest.fixture
+def traces(new_trace: Callable[..., Path], block: Any, turn: Any) -> Callable[..., None]:
+    """Writes traces of two turns with these names."""
+
+    def write(*names: str) -> None:
+        for name in names:
+            new_trace(turn([block("one")]), turn([block("one"), block("two")]), name=name)
+
+    return write
