@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -44,7 +44,7 @@ def call_of(
     inputs = tagged(tuple(chain.from_iterable(m.placements for m in made)), exchange.tags)
     masking = Masking()
     params = masking.masked({k: v for k, v in body.fields.items() if k not in content_keys})
-    if any(p.label == "tool_schema" and MASK in p.block.text for p in inputs):
+    if any(MASK in p.block.text for p in _schemas(made)):
         for tool in body.lists.get("tools", ()):
             masking.tool(tool.value)
     reply = answer.body
@@ -99,6 +99,13 @@ def undecoded(exchange: Exchange, *, seq: int, call_id: str) -> Call:
 def text_or_none(value: Json) -> str | None:
     """`value` when it is a text."""
     return value if isinstance(value, str) else None
+
+
+def _schemas(made: Sequence[Made]) -> Iterator[Placement]:
+    """The tools: a list of theirs holds nothing else, and no other list is looked through."""
+    for element in made:
+        if element.placements and element.placements[0].label == "tool_schema":
+            yield from element.placements
 
 
 def _markers(made: Sequence[Made], fields: Mapping[str, Json]) -> list[Marker]:

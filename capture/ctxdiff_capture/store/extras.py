@@ -6,6 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any, TypeVar
 
 import orjson
@@ -34,7 +35,27 @@ _OF_ONE_CALL = (
 T = TypeVar("T")
 
 
-def write_extras(connection: sqlite3.Connection, call: Call) -> None:
+class Places:
+    """Paths and tool call ids of calls, each of which costs what it has beyond the last one."""
+
+    def __init__(self) -> None:
+        self._inputs: Sequence[Placement] = ()
+        self._paths: list[str] = []
+        self._ids: dict[str, str] = {}
+
+    def packed(self, call: Call) -> bytes | None:
+        """Those of one call, packed; None when there are none."""
+        inputs = call.inputs
+        if len(self._inputs) > len(inputs) or not all(map(is_, self._inputs, inputs)):
+            self._inputs, self._paths, self._ids = (), [], {}
+        known = len(self._inputs)
+        self._paths += _paths(inputs[known:])
+        self._ids |= _ids(inputs[known:], known)
+        self._inputs = inputs
+        return _packed(self._paths, self._ids, call.outputs)
+
+
+def write_extras(connection: sqlite3.Connection, call: Call, places: Places) -> None:
     """Store the side rows of a call which has none yet, its request apart."""
     error = call.error
     connection.execute(
@@ -59,7 +80,7 @@ def write_extras(connection: sqlite3.Connection, call: Call) -> None:
             call.request_digest,
         ),
     )
-    if packed := _packed_places(call):
+    if packed := places.packed(call):
         connection.execute("insert into ctx_placement values (?, ?)", (call.id, packed))
     connection.executemany(
         "insert into ctx_output values (?, ?, ?, ?, ?)",
@@ -116,13 +137,14 @@ def output_paths(
     return [p if isinstance(p, str) else "" for p in paths] if isinstance(paths, list) else []
 
 
-def _packed_places(call: Call) -> bytes | None:
-    """Paths and tool call ids, packed; None when there are none."""
+def _packed(paths: list[str], ids: Mapping[str, str], outputs: Sequence[Placement]) -> bytes | None:
+    """What `_places` reads."""
+    answered = _paths(outputs)
     places = {
-        "paths": _paths(call.inputs),
-        "ids": _ids(call.inputs),
-        "output_paths": _paths(call.outputs),
-        "output_ids": _ids(call.outputs),
+        "paths": paths if any(paths) else [],
+        "ids": ids,
+        "output_paths": answered if any(answered) else [],
+        "output_ids": _ids(outputs),
     }
     present = {name: value for name, value in places.items() if value}
     if not present:
@@ -135,20 +157,19 @@ def _packed_places(call: Call) -> bytes | None:
 
 
 def _paths(placements: Sequence[Placement]) -> list[str]:
-    paths = [placement.path for placement in placements]
-    return paths if any(paths) else []
+    return [placement.path for placement in placements]
 
 
-def _ids(placements: Sequence[Placement]) -> dict[str, str]:
+def _ids(placements: Sequence[Placement], first: int = 0) -> dict[str, str]:
     return {
         str(position): placement.tool_call_id
-        for position, placement in enumerate(placements)
+        for position, placement in enumerate(placements, first)
         if placement.tool_call_id is not None
     }
 
 
 def _places(connection: sqlite3.Connection, call_id: str) -> Mapping[str, Json]:
-    """The inverse of `_packed_places`; empty when it is missing or damaged."""
+    """The inverse of `_packed`; empty when it is missing or damaged."""
     query = "select packed from ctx_placement where call_id = ?"
     row = connection.execute(query, (call_id,)).fetchone()
     packed = row[0] if row else None

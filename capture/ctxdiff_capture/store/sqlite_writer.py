@@ -23,7 +23,7 @@ from ctxdiff_capture.errors import (
 from ctxdiff_capture.model import Block, Call
 from ctxdiff_capture.store import schema
 from ctxdiff_capture.store.connection import open_untouched
-from ctxdiff_capture.store.extras import delete_extras, write_extras
+from ctxdiff_capture.store.extras import Places, delete_extras, write_extras
 from ctxdiff_capture.store.membership import MemberWriter, delete_inputs
 from ctxdiff_capture.store.pieces import PieceWriter
 from ctxdiff_capture.store.said import staged, write_said
@@ -71,6 +71,7 @@ class SQLiteWriter:
         )
         self._members = MemberWriter(self._connection)
         self._pieces = PieceWriter(self._connection)
+        self._places = Places()
         row = (
             self._session_id,
             storable(project),
@@ -189,7 +190,7 @@ class SQLiteWriter:
         new_inputs = call.inputs[start.count :]
         self._insert_blocks([p.block for p in (*new_inputs, *call.outputs, *staged(call))])
         self._members.write(call.id, call.inputs, start)
-        write_extras(self._connection, call)
+        write_extras(self._connection, call, self._places)
         write_said(self._connection, call)
         if call.request_pieces is not None:
             self._pieces.write(call.id, call.request_pieces)

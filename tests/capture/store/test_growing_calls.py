@@ -22,7 +22,8 @@ START = "2026-11-30T11:39:03.079952+00:00"
 def placed(number: int, label: str = "user") -> Placement:
     text = f"text {number}"
     block = Block(digest_of("user", "message", text), "user", "message", text, 2, "estimate")
-    return Placement(block, label, path=f"/messages/{number}")
+    answers = f"call_{number}" if number % 2 else None
+    return Placement(block, label, path=f"/messages/{number}", tool_call_id=answers)
 
 
 POOL = tuple(placed(number) for number in range(6))
