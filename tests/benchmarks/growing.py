@@ -202,6 +202,8 @@ def compare(sdk: str, turns: int, rounds: int) -> None:
     ours, theirs = Path(sys.executable), peer_python()
     sides = {"plain": ours, "ours": ours, "plain there": theirs, "peer": theirs}
     figures: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
+    for name in ("ours", "peer"):  # compiles what is not compiled yet
+        in_own_process(sides[name], name, sdk, 1)
     for _ in range(rounds):
         for name, python in sides.items():
             figures[name].append(in_own_process(python, name.split()[0], sdk, turns))

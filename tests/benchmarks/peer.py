@@ -23,7 +23,11 @@ def cache_folder() -> Path:
 
 
 def peer_environment() -> dict[str, str]:
-    """Environment variables under which the peer counts exactly, as it does once it has a vocabulary."""
+    """Environment variables for both sides.
+
+    The peer counts exactly under them, as it does once it has a vocabulary, and Python keeps what
+    it compiled, as it does for installed packages.
+    """
     folder = cache_folder() / "tiktoken"
     target = folder / sha1(VOCABULARY.encode(), usedforsecurity=False).hexdigest()
     if not target.exists():
@@ -33,7 +37,8 @@ def peer_environment() -> dict[str, str]:
 
         lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in ranks().items())
         target.write_bytes(b"".join(lines))
-    return os.environ | {"TIKTOKEN_CACHE_DIR": str(folder)}
+    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return variables | {"TIKTOKEN_CACHE_DIR": str(folder)}
 
 
 def peer_python() -> Path:
