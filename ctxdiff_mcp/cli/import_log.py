@@ -14,6 +14,9 @@ from ctxdiff_mcp.cli.output import PROBLEM_CHARS, write_json, write_lines
 from ctxdiff_mcp.text.lines import Line
 from ctxdiff_mcp.text.shown import cut, shown
 
+MOST_NAMED = 100
+"""Bad lines that are named without `--json`."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The log, where the trace goes, and the form of the report."""
@@ -26,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the good lines; 1 when a line was bad, each named on stderr.
+    """Write the good lines; 1 when a line was bad, the first of them named on stderr.
 
     Raises:
         ImportFailed: the log cannot be read, or the trace exists already.
@@ -35,9 +38,13 @@ def run(args: argparse.Namespace) -> int:
     size = args.log.stat().st_size if args.log.is_file() else None
     with tqdm(total=size, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
         report = import_log(args.log, target, progress=bar.update, redact=args.redact)
-    for error in report.errors:
+    for error in report.errors[:MOST_NAMED]:
         where = f"{shown(str(args.log))}:{error.line}"
         print(f"{where}: {cut(error.problem, PROBLEM_CHARS)}", file=sys.stderr)
+    if len(report.errors) > MOST_NAMED:
+        print(
+            f"{len(report.errors) - MOST_NAMED:,} more bad lines; --json has all", file=sys.stderr
+        )
     if args.json:
         write_json({"trace": str(target), **_fields(report)})
     else:

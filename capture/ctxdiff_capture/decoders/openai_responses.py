@@ -24,7 +24,7 @@ from ctxdiff_capture.tokens.counter import Counter
 _CONTENT = frozenset(("instructions", "tools", "input"))
 _KINDS = ("instructions", "tools", "input")
 _FOLD = Fold(events=folded, error_type=error_type("openai"))
-_TEXTS = frozenset(("input_text", "output_text"))
+_TEXTS = ("input_text", "output_text")
 _HELD_BY_SERVER = ("previous_response_id", "conversation", "prompt")
 _MADE_BY_MODEL = frozenset(("reasoning", "compaction", "program", "mcp_approval_request"))
 _UNFINISHED = frozenset(("queued", "in_progress"))

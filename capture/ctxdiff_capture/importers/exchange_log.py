@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
+from io import BufferedReader
 from pathlib import Path
 
 from ctxdiff_capture.decoders.body import members
@@ -14,6 +15,19 @@ from ctxdiff_capture.errors import ImportFailed
 from ctxdiff_capture.importers.values import ImportedCall, LineError
 from ctxdiff_capture.model import CallError, Exchange, Json, Tag
 
+LONGEST_LINE = 128 * 2**20
+"""Bytes of a line that is read; no provider takes a request that long."""
+_LONGEST_QUOTE = 80
+"""Characters of a name that a report quotes."""
+_OTHER_FILES = {
+    b"\x1f\x8b": ("gzip", "unpack it with gunzip first"),
+    b"PK\x03\x04": ("a zip archive", "unpack it first"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unpack it with zstd -d first"),
+    b"SQLite format 3": ("a database", "if it is a trace, ask it as it is"),
+    b"\xff\xfe": ("UTF-16", "save it as UTF-8 first"),
+    b"\xfe\xff": ("UTF-16", "save it as UTF-8 first"),
+}
+"""How files begin that are no lines of text at all, what they are, and what helps."""
 _FIELDS = frozenset(
     (
         *("provider", "request", "response", "error", "started_at", "latency_ms"),
@@ -27,27 +41,49 @@ def read_exchange_log(
 ) -> Iterator[ImportedCall | LineError]:
     """The calls of the log in the order of its lines, and the lines that are none.
 
-    Empty lines are passed over. A known field of a wrong type is kept in the call's metadata, as
-    unknown fields are.
+    Empty lines are passed over, and what is longer than `LONGEST_LINE` is not held in memory. A
+    known field of a wrong type is kept in the call's metadata, as unknown fields are.
 
     Args:
         path: the log.
         progress: called with the bytes read since it was last called.
 
     Raises:
-        ImportFailed: the file cannot be read.
+        ImportFailed: the file cannot be read, or is compressed or no UTF-8 as a whole.
     """
     try:
         with path.open("rb") as log:
-            for number, line in enumerate(log, 1):
-                if line.strip():
+            _refuse_other_files(log, path)
+            for number, (line, length) in enumerate(_lines(log), 1):
+                if line is None:
+                    yield LineError(number, f"longer than {LONGEST_LINE // 2**20} MB")
+                elif line.strip():
                     yield _read_line(line, number)
                 if progress is not None:
-                    progress(len(line))
+                    progress(length)
     except OSError as error:
         raise ImportFailed(
             f"{path} cannot be read ({error.strerror})", remedy="check the path and the permissions"
         ) from error
+
+
+def _refuse_other_files(log: BufferedReader, path: Path) -> None:
+    start = log.peek(16)
+    for magic, (kind, remedy) in _OTHER_FILES.items():
+        if start.startswith(magic):
+            raise ImportFailed(f"{path} is {kind}, no lines of JSON", remedy=remedy)
+
+
+def _lines(log: BufferedReader) -> Iterator[tuple[bytes | None, int]]:
+    """Each line, None for one that is too long to be held, and its bytes."""
+    while line := log.readline(LONGEST_LINE + 1):
+        length, end = len(line), line[-1:]
+        if length <= LONGEST_LINE:
+            yield line, length
+            continue
+        while end != b"\n" and (line := log.readline(2**20)):
+            length, end = length + len(line), line[-1:]
+        yield None, length
 
 
 def _read_line(line: bytes, number: int) -> ImportedCall | LineError:
@@ -63,7 +99,8 @@ def _read_line(line: bytes, number: int) -> ImportedCall | LineError:
     if not isinstance(surface, str):
         return LineError(number, "no provider")
     if surface not in DECODERS:
-        return LineError(number, f"unknown provider {surface!r}; known: {', '.join(DECODERS)}")
+        named = surface if len(surface) <= _LONGEST_QUOTE else f"{surface[:_LONGEST_QUOTE]}..."
+        return LineError(number, f"unknown provider {named!r}; known: {', '.join(DECODERS)}")
     request = record.get("request")
     if request is None or not isinstance(request.value, Mapping):
         return LineError(number, "no request object")
@@ -145,7 +182,9 @@ class _Fields:
             self._leave("error", value)
             return CallError("Error", value if isinstance(value, str) else None)
         kind, message, status = (value.get(key) for key in ("type", "message", "status"))
-        is_status = isinstance(status, int) and not isinstance(status, bool)
+        is_status = isinstance(status, int) and not isinstance(status, bool) and 0 <= status < 1_000
+        if status is not None and not is_status:
+            self._leave("error", value)
         return CallError(
             kind if isinstance(kind, str) and kind else "Error",
             message if isinstance(message, str) else None,
@@ -160,12 +199,13 @@ class _Fields:
             return ""
         try:
             moment = datetime.fromisoformat(_readable(value))
-        except ValueError:
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=timezone.utc)
+            moment = moment.astimezone(timezone.utc)
+        except (ValueError, OverflowError):  # in UTC it may lie before the year 1
             self._leave("started_at", value)
             return ""
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=timezone.utc)
-        return moment.astimezone(timezone.utc).isoformat(timespec="microseconds")
+        return moment.isoformat(timespec="microseconds")
 
     def tags(self) -> tuple[Tag, ...]:
         """The tags; entries without two texts are left out."""

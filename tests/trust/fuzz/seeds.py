@@ -6,7 +6,7 @@ import json
 import struct
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -41,12 +41,15 @@ class Seed:
     """A request, and its answer in each form that the surface has."""
 
     surface: str
-    request: dict[str, Any] = field(repr=False)
-    answer: dict[str, Any] = field(repr=False)
-    events: Sequence[Any] = field(repr=False)
+    request: dict[str, Any]
+    answer: dict[str, Any]
+    events: Sequence[Any]
     """Of a stream that says `ANSWER` in two halves and asks for a tool."""
     is_framed: bool = False
     """Whether a stream is frames of AWS instead of server-sent events."""
+
+    def __repr__(self) -> str:
+        return f"Seed({self.surface}, {sorted(self.request)})"
 
     def stream(self, events: Sequence[bytes], end: bytes = b"\n") -> bytes:
         """Events, each already JSON, as the surface puts them on the wire."""
