@@ -41,7 +41,9 @@ def make_streams_safe() -> None:
 
 def write_lines(lines: Iterable[Line]) -> None:
     """Print lines, coloured on a terminal unless `NO_COLOR` is set. No colour comes of a text."""
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    # A shell's `>&-` leaves no stream at all.
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    colour = is_terminal and not os.environ.get("NO_COLOR")
     for line in lines:
         text = obeyed_by_nothing(line.text)
         code = _CODES.get(line.style) if colour else None

@@ -35,12 +35,13 @@ def log_to_stderr(*, withheld: bool = False) -> None:
 
 @contextmanager
 def logged_to_stderr() -> Generator[None, None, None]:
-    """Send every record there until the block is left; the process may be another's."""
+    """Send every record there until the block is left; the process may be another's.
+
+    An error that leaves the block is one more record to come, so nothing is changed back then.
+    """
     before = _only(_Stderr())
-    try:
-        yield
-    finally:
-        _only(*before)
+    yield
+    _only(*before)
 
 
 def uncaught(

@@ -101,10 +101,18 @@ def _destination(text: str) -> Destination:
         return _file(os.path.expanduser(text))  # noqa: PTH111 - Path would fold `./` and blanks
     scheme, rest = match[1].lower(), match[2]
     if scheme in NETWORKED:
-        return Destination(dsn=f"{scheme}://{rest}")
+        return Destination(dsn=_address(f"{scheme}://{rest}"))
     if scheme in SQLITE:
         return _file(_sqlite_path(rest))
     raise SelectionError(f"{scheme}:// is no store that can be used", remedy=_FORMS)
+
+
+def _address(dsn: str) -> str:
+    try:
+        urlsplit(dsn)
+    except ValueError:  # an odd `[` in it; the address may hold a password and is not repeated
+        raise SelectionError("the database's address cannot be read", remedy=_FORMS) from None
+    return dsn
 
 
 def _own_path(path: str) -> Destination:

@@ -26,10 +26,15 @@ STYLES: Mapping[str, str] = {
 
 
 class Canaries:
-    """Gives each place a text that tells it from all others, always the same."""
+    """Gives each place a text that tells it from all others, always the same.
 
-    def __init__(self, style: str) -> None:
-        self._tail = STYLES[style]
+    Args:
+        style: what stands behind the place's number, a key of `STYLES`.
+        more: stands behind that.
+    """
+
+    def __init__(self, style: str, more: str = "") -> None:
+        self._tail = STYLES[style] + more
         self._numbers: dict[str, int] = {}
 
     def __call__(self, place: str) -> str:
