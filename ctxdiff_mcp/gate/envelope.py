@@ -202,7 +202,7 @@ class Envelope:
             return masked
         # A word without a handle stands where a figure is one: a value, a model's version.
         is_clear = is_inline(plain) and not (handle and is_figure(plain))
-        if self._is_safe(plain) and (plain == handle or is_clear):
+        if masked == plain and is_plain(plain) and (plain == handle or is_clear):
             return plain
         if self.policy.hides_text:
             return handle or WITHHELD

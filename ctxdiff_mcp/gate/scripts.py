@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 ZWNJ, ZWJ, VS16, KEYCAP = "\u200c", "\u200d", "\ufe0f", "\u20e3"
+
+_ALPHABET = 8_192
+"""Characters of which it is remembered what they are: those of the texts at hand."""
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 
@@ -33,6 +37,7 @@ _JOINING = re.compile(
 )
 
 
+@lru_cache(_ALPHABET)
 def is_hidden(char: str) -> bool:
     """True for a character that controls, directs or shows nothing, TAB and LF excepted."""
     if char in "\t\n":
@@ -42,6 +47,7 @@ def is_hidden(char: str) -> bool:
     return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
 
 
+@lru_cache(_ALPHABET)
 def is_mark(char: str) -> bool:
     """True for a combining mark."""
     return unicodedata.category(char)[0] == "M"

@@ -21,11 +21,9 @@ PART_CHARS = 5
 """Of a credential: a piece of it that long, or longer, is shown as its tag too."""
 SHORTEST = 3
 """A shorter value (`://me:x@`) cannot be told from the letters around it."""
-LARGE = 20_000
-"""Code points from which it is remembered where a text has credentials: pages and repeated
-questions would look through a megabyte each time."""
-REMEMBERED = 256
-"""Large texts that are remembered, by digest."""
+REMEMBERED = 4_096
+"""Texts of which it is remembered where they have credentials, by digest: an answer says the same
+names in line after line, and pages and repeated questions would look through a megabyte each."""
 
 _places: OrderedDict[bytes, list[Span]] = OrderedDict()
 _lock = threading.Lock()
@@ -33,8 +31,6 @@ _lock = threading.Lock()
 
 def secret_spans(text: str) -> list[Span]:
     """The credentials in a text, ascending, without overlap. Not to be changed."""
-    if len(text) < LARGE:
-        return detect.secret_spans(text)
     key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
     with _lock:
         if key in _places:
