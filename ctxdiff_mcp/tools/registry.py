@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxdiff_capture.errors import StoreError
+from ctxdiff_capture.errors import StoreBusy, StoreError, UnfinishedChange
 
 from ctxdiff_mcp.answers.asking import Unanswerable
 from ctxdiff_mcp.tools import block, cache, diff, explain, runs, search, tokens
-from ctxdiff_mcp.tools.arguments import BadArguments, checked
+from ctxdiff_mcp.tools.arguments import BadArguments, Values, checked
 from ctxdiff_mcp.tools.problems import bad_arguments, explained, store_problem
 from ctxdiff_mcp.tools.tool import Context, Tool
 
@@ -32,10 +32,20 @@ def run_tool(tool: Tool, context: Context, arguments: Mapping[str, Any]) -> tupl
         Cancelled: the caller has left.
     """
     try:
-        return tool.answer(context, checked(tool.arguments, arguments)), False
+        return _answer(tool, context, checked(tool.arguments, arguments)), False
     except BadArguments as problem:
         return bad_arguments(problem.lines, tool.name, context.policy), True
     except Unanswerable as problem:
         return explained(problem, context.policy), True
     except StoreError as problem:
         return store_problem(problem), True
+
+
+def _answer(tool: Tool, context: Context, values: Values) -> str:
+    """The tool's answer; once more when a file that was read changed where it stands."""
+    try:
+        return tool.answer(context, values)
+    except UnfinishedChange:
+        raise
+    except StoreBusy:
+        return tool.answer(context, values)

@@ -94,9 +94,10 @@ def _opened(file: CarefulFile) -> Opened | None:
     except TraceNotFound:
         return _opened_alone(file)
     with log:
-        if log.state.size == 0:
-            return _opened_alone(file)
+        # An empty log too belongs to a writer, who may soon change the file where it stands.
         if file.state.size > MAX_COPIED_BYTES:
+            if log.state.size == 0:
+                return _opened_alone(file)
             raise TooLarge(
                 f"{file.path} is being written and has more than {MAX_COPIED_BYTES:,} bytes",
                 remedy="ask when its writer has ended",

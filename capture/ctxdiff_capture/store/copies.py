@@ -76,7 +76,11 @@ class Copies:
             will_show = file.state.has_settled() and log.state.has_settled()
             try:
                 copy = PrivateCopy(self._folder())
-                is_whole = _is_copied(file, log, copy.path)
+                is_whole = (
+                    _is_copied(file, log, copy.path)
+                    if log.state.size
+                    else will_show and _is_copied_alone(file, log, copy.path)
+                )
             except OSError as error:
                 raise StoreError(
                     f"{file.path} is being written and cannot be copied ({error.strerror})",
@@ -171,13 +175,23 @@ def _is_copied(file: CarefulFile, log: CarefulFile, target: Path) -> bool:
     log.copy_to(copied, MAX_LOG_BYTES)
     with copied.open("rb") as copy:
         in_copy = copy.read(_WAL_HEADER_BYTES)
-    # The log was deleted or replaced: what was copied belongs to a state that has gone.
+    # One that was deleted or replaced tells nothing of the other.
     if not os.fstat(log.descriptor).st_nlink or not os.fstat(file.descriptor).st_nlink:
         return False
     if not before or not before == log.start(_WAL_HEADER_BYTES) == in_copy:
         return False
     _join(target)
     return True
+
+
+def _is_copied_alone(file: CarefulFile, log: CarefulFile, target: Path) -> bool:
+    """Copy a file whose log is empty; False when it, or the log, changed meanwhile.
+
+    It has settled: a change shows.
+    """
+    file.copy_to(target, MAX_COPIED_BYTES)
+    now = FileState.of(os.fstat(file.descriptor)), FileState.of(os.fstat(log.descriptor))
+    return now == (file.state, log.state)
 
 
 def _join(path: Path) -> None:
