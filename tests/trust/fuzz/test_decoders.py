@@ -104,7 +104,7 @@ def test_every_seed_says_the_same_plain_and_streamed(door: Door) -> None:
 def test_no_edited_request_or_answer_leaves_the_decoder_as_an_error(door: Door) -> None:
     with tally("JSON bodies") as tried:
 
-        @fuzzed(150, 5_000)
+        @fuzzed(100, 5_000)
         @given(SEED, FEW_EDITS, FEW_EDITS, st.sampled_from(["request", "answer", "both"]))
         def holds(seed: Seed, asked: list[Edit], told: list[Edit], which: str) -> None:
             tried.one()
@@ -121,7 +121,7 @@ def test_no_edited_request_or_answer_leaves_the_decoder_as_an_error(door: Door) 
 def test_no_edited_stream_leaves_the_decoder_as_an_error(door: Door) -> None:
     with tally("streams") as tried:
 
-        @fuzzed(150, 5_000)
+        @fuzzed(100, 5_000)
         @given(
             SEED,
             FEW_EDITS,
@@ -152,7 +152,7 @@ def _fits(seed: Seed, event: bytes) -> bool:
 def test_no_cut_or_damaged_bytes_leave_the_decoder_as_an_error(door: Door) -> None:
     with tally("bytes") as tried:
 
-        @fuzzed(150, 5_000)
+        @fuzzed(100, 5_000)
         @given(SEED, FEW_CUTS, st.sampled_from(["request", "answer", "stream"]), st.booleans())
         def holds(seed: Seed, cuts: list[Cut], which: str, is_labelled: bool) -> None:
             tried.one()
