@@ -198,12 +198,22 @@ registry.BY_NAME = {
 """
 
 
+def tools(most: int) -> str:
+    """Code that gives a server, and the worker that answers for it, tools that do wrong."""
+    made = TOOLS % (most, most)
+    return f"""{made}
+from ctxdiff_mcp.worker import process
+paths, _, rest = process.BOOT.partition("; from")
+process.BOOT = paths + "\\n" + {made!r} + "\\nfrom" + rest
+"""
+
+
 @pytest.mark.parametrize(("options", "most"), [("", 20_000), (", 'all', hard_cap=8_000", 8_000)])
 def test_no_result_above_the_cap_leaves_whatever_a_tool_made(
     talk: Callable[..., Any], options: str, most: int
 ) -> None:
     calls = [call("above", "above"), call("below", "below")]
-    said = talk(*calls, expected=2, options=options, inside=TOOLS % (most, most))
+    said = talk(*calls, expected=2, options=options, inside=tools(most))
     result = said.answer("above")["result"]
     assert result["isError"] is True
     assert result["content"][0]["text"].startswith("error too_large: ")
@@ -215,7 +225,7 @@ def test_no_result_above_the_cap_leaves_whatever_a_tool_made(
 def test_an_unforeseen_error_is_told_on_stderr_in_lines_that_act_on_nothing(
     talk: Callable[..., Any],
 ) -> None:
-    said = talk(call("bad", "failing"), expected=1, inside=TOOLS % (1_000, 1_000))
+    said = talk(call("bad", "failing"), expected=1, inside=tools(1_000))
     text = said.answer("bad")["result"]["content"][0]["text"]
     assert re.fullmatch(
         r"error internal error [0-9a-f]{6}: this answer could not be made; the server goes on\n"
@@ -232,7 +242,6 @@ def test_an_unforeseen_error_is_told_on_stderr_in_lines_that_act_on_nothing(
 
 
 def test_in_redact_mode_stderr_is_silent_about_it(talk: Callable[..., Any]) -> None:
-    inside = TOOLS % (1_000, 1_000)
-    said = talk(call("bad", "failing"), expected=1, options=", 'text'", inside=inside)
+    said = talk(call("bad", "failing"), expected=1, options=", 'text'", inside=tools(1_000))
     assert said.stderr == b""
     assert "internal error 000000" in said.answer("bad")["result"]["content"][0]["text"]
