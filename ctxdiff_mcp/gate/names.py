@@ -31,7 +31,7 @@ def is_inline(name: str) -> bool:
     """True for a plain name that is no word, handle or call of the server's."""
     return (
         is_plain(name)
-        and name.casefold() not in RESERVED
+        and name.casefold().rstrip(":") not in RESERVED
         and _HANDLE.fullmatch(name) is None
         and _CALL.fullmatch(name) is None
     )
