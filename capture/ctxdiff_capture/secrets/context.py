@@ -22,12 +22,9 @@ Found = tuple[int, int, str]
 """Start, end, kind."""
 
 _LONGEST_PEM = 20_000
-# A blank, also as an address spells it; likewise the lines below.
-_BLANK = r"(?: |%20|\+)"
-_PEM_NAME = rf"{_BLANK}(?:[A-Z0-9]{{1,20}}{_BLANK}){{0,3}}PRIVATE{_BLANK}KEY(?:{_BLANK}BLOCK)?-----"
-_PEM_START = re.compile(rf"-----BEGIN{_PEM_NAME}")
-_PEM_END = re.compile(rf"-----END{_PEM_NAME}")
-_PEM_LINES = re.compile(r"(?:\\{1,8}[nr]|%0[ADad]|%2[0BFbf]|%3[AaDd]|[\sA-Za-z0-9+/=:,\"'-])*")
+_PEM_START = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_LINES = re.compile(r"(?:\\{1,8}[nr]|[\sA-Za-z0-9+/=:,\"'-])*")
 _SOME_BASE64 = re.compile(r"[A-Za-z0-9+/]{6}")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/=]{32}")
 _JWT = re.compile(
@@ -37,7 +34,7 @@ _JWT = re.compile(
 )
 _TOKEN = r"([A-Za-z0-9._~+/-]{16,}={0,2})"  # noqa: S105 - a pattern
 _QUOTE = r"\\{0,7}[\"']"
-_ASSIGNED = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>|:=|[:=]|%3[ADad])[ \t]{{0,4}}"
+_ASSIGNED = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>|:=|[:=])[ \t]{{0,4}}"
 _BEARER = re.compile(rf"(?<![A-Za-z0-9])(?i:bearer)(?:[ \t]{{1,4}}|%20|\+){_TOKEN}", re.ASCII)
 _SCHEME = re.compile(
     rf"(?i:authorization){_ASSIGNED}(?:{_QUOTE})?"
@@ -47,10 +44,6 @@ _SCHEME = re.compile(
 _BASIC = re.compile(r"(?<![A-Za-z0-9])(?i:basic)(?:[ \t]{1,4}|%20)([A-Za-z0-9+/]{8,}={0,2})")
 # The end of an authority is an `@`; a password may hold others, and never a slash or a blank.
 _USERINFO = re.compile(r"://[^\s:/@\"'<>\\]{0,100}:([^\s/\"'<>\\)]{1,200})@")
-_USERINFO_ENCODED = re.compile(
-    r"%3[Aa]%2[Ff]%2[Ff](?:[^\s:/@\"'<>\\%]|%(?!3[Aa]|2[Ff]|40)){0,100}%3[Aa]"
-    r"((?:[^\s/\"'<>\\)@%]|%(?!2[Ff]|40)){1,200})%40"
-)
 _IN_ADDRESS = re.compile(
     r"[?&;]([A-Za-z][A-Za-z0-9_-]{1,40})=([A-Za-z0-9%._~+/=-]{12,4000})", re.ASCII
 )
@@ -58,9 +51,9 @@ _IN_ADDRESS = re.compile(
 _NAMED = re.compile(
     r"(?i:passw(?:or)?d|pwd|passphrase|secret|token|key|keystring|credential|authorization)"
     rf"{_ASSIGNED}(?:\\{{0,7}}([\"'])([^\s\"'\\]{{6,512}})(?=\\{{0,7}}[\"'])"
-    r"|((?:[^\s\"'`,;&%<>(){}\[\]\\|]|%(?!26)|&(?![A-Za-z0-9_.-]{1,40}=)){6,512}))"
+    r"|((?:[^\s\"'`,;&<>(){}\[\]\\|]|&(?![A-Za-z0-9_.-]{1,40}=)){6,512}))"
 )
-_NAME_END = re.compile(r"(?:(?<=%)[0-9A-Fa-f]{2})?([A-Za-z0-9_.-]{0,40})\Z")
+_NAME_END = re.compile(r"[A-Za-z0-9_.-]{0,40}\Z")
 _AWS_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
 # Neighbours of a password in a connection string.
 _CONNECTION = re.compile(
@@ -83,10 +76,13 @@ _AZURE_MARK = re.compile(
 _BEFORE_MARK = {"storage": 76, "hub": 33, "search": 42, "devops": 76, "service": 52}
 """Characters in front of each mark."""
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]+")
+_AFTER_ESCAPE = r"(?<=\\[nrtbf])"
 _AZURE_SECRET = re.compile(
-    r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"
+    rf"(?:(?<![A-Za-z0-9_~.-])|{_AFTER_ESCAPE})[A-Za-z0-9_~.-]{{3}}[0-9]Q~[A-Za-z0-9_~.-]{{31,34}}(?![A-Za-z0-9_~-])"
 )
-_TELEGRAM = re.compile(r"(?<![A-Za-z0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])")
+_TELEGRAM = re.compile(
+    rf"(?:(?<![A-Za-z0-9])|{_AFTER_ESCAPE})[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{32,34}}(?![A-Za-z0-9_-])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +145,9 @@ def _basics(text: str) -> Iterator[Found]:
 
 
 def _userinfos(text: str) -> Iterator[Found]:
-    for pattern in (_USERINFO, _USERINFO_ENCODED):
-        for found in pattern.finditer(text):
-            if not is_placeholder(found[1]):
-                yield *found.span(1), "password"
+    for found in _USERINFO.finditer(text):
+        if not is_placeholder(found[1]):
+            yield *found.span(1), "password"
 
 
 def _in_addresses(text: str) -> Iterator[Found]:
@@ -169,7 +164,7 @@ def _named(text: str) -> Iterator[Found]:
         group = 2 if found[2] is not None else 3
         start, end = found.span(group)
         front = _NAME_END.search(text, max(0, found.start() - 40), found.start())
-        name = (front[1] if front else "") + re.split(r"[^A-Za-z]", found[0], maxsplit=1)[0]
+        name = (front[0] if front else "") + re.split(r"[^A-Za-z]", found[0], maxsplit=1)[0]
         value = text[start:end]
         if group == 3:
             value = value.rstrip(".:!?")
@@ -217,14 +212,14 @@ def _of_pattern(pattern: re.Pattern[str], kind: str) -> Callable[[str], Iterator
 
 
 CONTEXTS = (
-    Context(("private key", "private%20key", "private+key"), _private_keys),
+    Context(("private key",), _private_keys),
     Context(("eyj",), _jwts),
     Context(("azdo", "azse", "azca", "azfu", "jqqj9", "+a", "aiot", "apim", "acdb"), _azure_keys),
     Context(("q~",), _of_pattern(_AZURE_SECRET, "azure-secret")),
     Context((":aa",), _of_pattern(_TELEGRAM, "telegram-token")),
     Context(("bearer", "authorization"), _bearers),
     Context(("basic",), _basics),
-    Context(("://", "%3a%2f%2f"), _userinfos),
+    Context(("://",), _userinfos),
     Context(("=",), _in_addresses),
     Context(("password=", "pwd=", "password =", "pwd ="), _in_connection_strings),
     Context(

@@ -6,6 +6,7 @@ what it has looked at.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
@@ -14,6 +15,9 @@ from ctxdiff_capture.secrets.context import CONTEXTS
 from ctxdiff_capture.secrets.judge import looks_random
 from ctxdiff_capture.secrets.shapes import Shape, shapes
 from ctxdiff_capture.secrets.tags import has_tag
+
+_ESCAPE = re.compile(r"%(?:[2-7][0-9A-Fa-f]|0[ADad])")
+"""Of a printable ASCII character or the end of a line, in an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,27 @@ class Span:
 
 def secret_spans(text: str) -> list[Span]:
     """The credentials in a text, ascending, without overlap."""
+    found = _spans(text)
+    if "%" in text and _ESCAPE.search(text):
+        plain, starts = _without_escapes(text)
+        again = (Span(starts[one.start], starts[one.end], one.kind) for one in _spans(plain))
+        found = _with(found, again)
+    return found
+
+
+def _without_escapes(text: str) -> tuple[str, list[int]]:
+    """The text as an address means it, and where each of its characters, and its end, stood."""
+    parts: list[str] = []
+    starts: list[int] = []
+    done = 0
+    for escape in _ESCAPE.finditer(text):
+        parts += [text[done : escape.start()], chr(int(escape[0][1:], 16))]
+        starts += range(done, escape.start() + 1)
+        done = escape.end()
+    return "".join([*parts, text[done:]]), [*starts, *range(done, len(text) + 1)]
+
+
+def _spans(text: str) -> list[Span]:
     found: list[Span] = []
     lowered = text.lower()
     # A private key holds everything else that it looks like; the others are weaker than a prefix.

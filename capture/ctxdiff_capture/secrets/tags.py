@@ -35,9 +35,6 @@ def tags_in(text: str) -> list[tuple[str, int]]:
 
 def identity_of(kind: str, value: str) -> bytes:
     """What makes two values one credential, however a text, JSON or an address spells it."""
-    if kind == "private-key":
-        value = _LAYOUT.sub("", value)
-    else:
-        value = value.replace("\\/", "/")
-        value = unquote(value) if kind.startswith("url-") or "%2" in value else value
+    value = unquote(value) if "%" in value else value
+    value = _LAYOUT.sub("", value) if kind == "private-key" else value.replace("\\/", "/")
     return value.encode("utf-8", "surrogatepass")

@@ -74,7 +74,7 @@ def test_every_prefix_is_known_wherever_it_stands(shape: object, around: str) ->
         ),
         ("?sv=2022&sig=aB3dE5gH7jK9%2Fm1n3p5%3D&se=1", "url-signature", "aB3dE5gH7jK9%2Fm1n3p5%3D"),
         (f"https://h/x?key={RANDOM[:30]}", "url-key", RANDOM[:30]),
-        ("https://h/%3Fapi_key%3D" + HEX + "%26b%3Dc", "api-key", HEX),
+        ("https://h/%3Fapi_key%3D" + HEX + "%26b%3Dc", "url-key", HEX),
         ("postgresql%3A%2F%2Fme%3Ahunter2%40db%2Fapp", "password", "hunter2"),
         ("Basic%20dXNlcjpwYXNzd29yZA%3D%3D", "basic-auth", "dXNlcjpwYXNzd29yZA"),
         (f"ghs_1234_eyJ{RANDOM[:30]}.eyJ{RANDOM}.{RANDOM[:9]}-_8", "github-token", GHS),
@@ -158,6 +158,7 @@ def test_one_credential_has_one_identity_however_it_is_spelled() -> None:
     inside = json.dumps(PEM)[1:-1]
     assert identity_of("private-key", inside) == identity_of("private-key", PEM)
     assert identity_of("aws-secret", "a\\/b+c") == identity_of("aws-secret", "a/b+c")
+    assert identity_of("private-key", quote(PEM)) == identity_of("private-key", PEM)
     signature = "aB3d/E5g="
     assert identity_of("url-signature", quote(signature, safe="")) == identity_of(
         "url-signature", signature
