@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 from ctxdiff_capture.errors import (
     EmptyTrace,
@@ -57,6 +57,17 @@ _READING: dict[ReadingProblem, str] = {
     "needs_too_much": "the answer needs more memory than there is for one; ask about another run",
 }
 
+BAD_ARGUMENTS, INTERNAL, TOO_LARGE = "bad_arguments", "internal error", "too_large"
+CODES: frozenset[str] = frozenset(
+    (
+        *(BAD_ARGUMENTS, INTERNAL, TOO_LARGE),
+        *get_args(Problem),
+        *(code for _, code, _ in _STORE),
+        *get_args(ReadingProblem),
+    )
+)
+"""All that an answer can begin with after `error `. Nothing else in the package says it."""
+
 
 def explained(problem: Unanswerable, policy: Policy) -> str:
     """A question that does not fit the record."""
@@ -85,7 +96,7 @@ def store_problem(problem: StoreError) -> str:
 def bad_arguments(lines: Sequence[str], tool: str, policy: Policy) -> str:
     """Arguments that do not fit the tool."""
     env = Envelope(policy)
-    for line in (f"error bad_arguments: {tool}", *lines):
+    for line in (f"error {BAD_ARGUMENTS}: {tool}", *lines):
         env.close(line)
     return env.finish()
 
@@ -93,7 +104,7 @@ def bad_arguments(lines: Sequence[str], tool: str, policy: Policy) -> str:
 def internal(short_id: str) -> str:
     """Something unforeseen; details went to the log, if anywhere."""
     return (
-        f"error internal error {short_id}: this answer could not be made; the server goes on\n"
+        f"error {INTERNAL} {short_id}: this answer could not be made; the server goes on\n"
         f"next: {RUNS_CALL}\n"
     )
 
@@ -101,8 +112,8 @@ def internal(short_id: str) -> str:
 def too_large() -> str:
     """An answer above the promised size, which no tool should make; nothing of it is sent."""
     return (
-        "error too_large: the answer came out larger than promised and is withheld; ask for less, "
-        f"with `limit`\nnext: {RUNS_CALL}\n"
+        f"error {TOO_LARGE}: the answer came out larger than promised and is withheld; "
+        f"ask for less, with `limit`\nnext: {RUNS_CALL}\n"
     )
 
 
