@@ -33,6 +33,12 @@ WHOLE = 0.9
 LEFT_OUT = 2
 """Messages between those made one that may be gone."""
 TOLD = 5
+START = 8
+"""Code points of an old message's start by which it is looked up."""
+MOST_STARTS = 50
+"""Old messages with which a new one may begin, at most."""
+MOST_LOOKS = 100_000
+"""Old messages looked at for all new ones; past it, no more are found to be made of others."""
 _MESSAGE = re.compile(r"/(?:messages|contents|input)/(\d+)")
 
 
@@ -91,37 +97,56 @@ def _merged(scene: Scene) -> dict[int, tuple[int, ...]]:
     if len(free) < 2:
         return {}
     said = [i for i in range(len(scene.previous.inputs)) if is_conversation(scene.old_block(i))]
+    words = [_words(scene, scene.old_block(i)) if i in free else "" for i in said]
+    starts: dict[str, list[int]] = {}
+    for place, spoken_there in enumerate(words):
+        if spoken_there:
+            starts.setdefault(spoken_there[:START], []).append(place)
     found: dict[int, tuple[int, ...]] = {}
+    looks = 0
     for j in sorted((*scene.matching.new, *partners)):
         if not is_conversation(scene.new_block(j)) or scene.new_block(j).kind == "image":
             continue
-        olds = _parts_of(scene, _words(scene, scene.new_block(j)), said, free)
-        if olds:
-            found[j] = olds
-            free.difference_update(olds)
+        text = _words(scene, scene.new_block(j))
+        for start in _starts_in(text, starts):
+            places, looked = _parts_from(start, text, words)
+            looks += looked
+            if places:
+                found[j] = tuple(said[place] for place in places)
+                for place in places:
+                    words[place] = ""
+                break
+        if looks > MOST_LOOKS:
+            break
     return found
 
 
-def _parts_of(scene: Scene, text: str, said: list[int], free: set[int]) -> tuple[int, ...]:
-    """Old messages whose words, one after the other, make up `text`; few between are left out."""
-    for start, first in enumerate(said):
-        end, made, left_out = 0, 0, 0
-        olds: list[int] = []
-        for i in said[start:]:
-            words = _words(scene, scene.old_block(i)) if i in free else ""
-            at = text.find(words, end, end + BETWEEN + len(words)) if words else -1
-            if at < 0:
-                left_out += 1
-                if not olds or left_out > LEFT_OUT:
-                    break
-                continue
-            end, made = at + len(words), made + len(words)
-            olds.append(i)
-        if len(olds) > 1 and made >= WHOLE * len(text):
-            return tuple(olds)
-        if first == said[-1]:
-            break
-    return ()
+def _starts_in(text: str, starts: dict[str, list[int]]) -> list[int]:
+    """Places of the first old messages with which `text` may begin, in order."""
+    heads = {text[at : at + size] for at in range(BETWEEN + 1) for size in range(1, START + 1)}
+    return sorted({place for head in heads for place in starts.get(head, ())})[:MOST_STARTS]
+
+
+def _parts_from(start: int, text: str, words: list[str]) -> tuple[list[int], int]:
+    """Places of old messages whose words, one after the other, make up `text`, or none.
+
+    Few between are left out. Beside it, how many messages were looked at.
+    """
+    end, made, left_out = 0, 0, 0
+    places: list[int] = []
+    place = start
+    for place in range(start, len(words)):
+        old = words[place]
+        at = text.find(old, end, end + BETWEEN + len(old)) if old else -1
+        if at < 0:
+            left_out += 1
+            if not places or left_out > LEFT_OUT:
+                break
+            continue
+        end, made = at + len(old), made + len(old)
+        places.append(place)
+    is_whole = len(places) > 1 and made >= WHOLE * len(text)
+    return places if is_whole else [], place - start + 1
 
 
 def _joined(scene: Scene) -> dict[int, tuple[int, ...]]:
