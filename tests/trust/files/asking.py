@@ -52,8 +52,8 @@ def main() -> None:
     ask("ctxdiff_runs", {"limit": 100})
     handles = [listed.handle for listed in source.listing().runs]
     for handle in handles:
-        # A few each: many files are asked about.
-        for tool, arguments in random.Random(handle).sample(QUESTIONS, 3):
+        # One each: many files are asked about.
+        for tool, arguments in random.Random(handle + secret).sample(QUESTIONS, 1):
             text = ask(tool, {"run": handle, **arguments})
             if handle != "good" and "run_b" not in arguments and secret in text:
                 leaks.append(f"{tool} {handle}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PATIENCE_SECONDS = 15.0
 LONGEST_SECONDS = 20.0
 """How long a question is waited for before the server counts as hung."""
 
@@ -25,6 +26,8 @@ class Answered:
     text: str
     """All text of the result or of the protocol's error; empty when nothing came."""
     seconds: float
+    """Of computing, in all its processes, as others may keep the machine busy; of waiting where it
+    was longer than `PATIENCE_SECONDS`."""
     is_alive: bool
     """An answer came and the server still runs."""
 
@@ -90,7 +93,7 @@ class StdioServer:
 
     def _ask(self, method: str, params: dict[str, Any]) -> Answered:
         self._number += 1
-        begun = time.monotonic()
+        begun, worked = time.monotonic(), self._worked()
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
         message: dict[str, Any] | None = None
         while message is None or message.get("id") != self._number:
@@ -103,7 +106,8 @@ class StdioServer:
                 self._measure()
                 return Answered("", time.monotonic() - begun, False)
             message = json.loads(line)
-        seconds = time.monotonic() - begun
+        waited = time.monotonic() - begun
+        seconds = self._worked() - worked if waited < PATIENCE_SECONDS else waited
         self._measure()
         content = message.get("result", {}).get("content", [])
         text = "\n".join(part.get("text", "") for part in content)
@@ -122,6 +126,16 @@ class StdioServer:
                 lines = Path(f"/proc/{process}/status").read_text().splitlines()
                 line = next(line for line in lines if line.startswith("VmHWM"))
                 self._peaks[process] = max(self._peaks.get(process, 0), int(line.split()[1]))
+
+    def _worked(self) -> float:
+        """Seconds of computing so far, those of children that ended among them."""
+        ticks = 0
+        for process in self._family():
+            with contextlib.suppress(OSError):
+                # Behind the name, which may hold anything but ends at the last bracket.
+                numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, numbers[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def _family(self) -> list[int]:
         family = [self._process.pid]

@@ -19,8 +19,8 @@ from tests.trust.goals import GOALS, attempts
 pytest.importorskip("resource", reason="the system does not tell how much memory was used")
 
 ALL = attempts(200, 10_000)
-BATCH = 100
-SECRET = "only the good neighbour says this"
+BATCH = 200
+SECRET = "only the good neighbour of batch {} says this"
 ASKING = Path(__file__).with_name("asking.py")
 
 
@@ -28,16 +28,17 @@ ASKING = Path(__file__).with_name("asking.py")
 @pytest.mark.parametrize("batch", range(ALL // BATCH))
 def test_damage_anywhere_in_a_trace_costs_that_trace_at_most(batch: int, tmp_path: Path) -> None:
     chance = random.Random(batch)
+    secret = SECRET.format(batch)
     good = shapes(tmp_path / "whole")
     folder = tmp_path / "runs" / "damaged"
     folder.mkdir(parents=True)
-    trace(folder / "good.ctrace", session="g" * 32, texts=[SECRET])
+    trace(folder / "good.ctrace", session="g" * 32, texts=[secret])
     done = [
         flip(chance.choice(good), folder / f"x{number}.ctrace", chance) for number in range(BATCH)
     ]
     before = state_of(folder)
     ended = subprocess.run(  # noqa: PLW1510  how it ended is looked at
-        [sys.executable, str(ASKING), str(folder), SECRET],
+        [sys.executable, str(ASKING), str(folder), secret],
         capture_output=True,
         text=True,
         timeout=500,
