@@ -43,7 +43,10 @@ def exchange_of(flight: Flight, *, is_for_disk: bool = True) -> Exchange:
         metadata["request"] = "streamed, not kept"
     if undecoded:
         metadata["content_encoding"] = undecoded
-    if flight.is_cut:
+    is_cut = flight.is_cut
+    if body is not None and len(body) > MOST_ANSWER_BYTES:
+        body, is_cut = body[:MOST_ANSWER_BYTES], True
+    if is_cut:
         metadata["answer"] = f"only its first {MOST_ANSWER_BYTES // 2**20} MB were kept"
     elif _is_abandoned(flight, body):
         metadata["stream"] = "abandoned"
