@@ -26,12 +26,15 @@ SURFACES = ("openai.chat", "anthropic.messages", "")
 class Written:
     """What a guesser would try: words of the recordings that were written."""
 
+    counts: random.Random
     guesses: list[str] = field(default_factory=list)
 
 
-def write(folder: Path, shape: Structure, chance: random.Random) -> Written:
-    """The files of `shape` with words drawn from `chance`."""
-    held = Written()
+def write(
+    folder: Path, shape: Structure, chance: random.Random, counts: random.Random | None = None
+) -> Written:
+    """The files of `shape` with words drawn from `chance`, and counts near their bucket's."""
+    held = Written(counts=counts or chance)
     names: set[str] = set()
     for number, sessions in enumerate(shape.files, 1):
         label = _new_name(chance, names)
@@ -259,7 +262,7 @@ class _Writer:
             return count
         middle = (count + size // 2) // size * size
         least = max(middle - size // 2 + 1, 10 ** (len(str(middle)) - 1))
-        return self._chance.randint(least, middle + size // 2 - 1)
+        return self._held.counts.randint(least, middle + size // 2 - 1)
 
     def _insert(self, table: str, *values: object) -> None:
         marks = ", ".join("cast(? as text)" if isinstance(v, str) else "?" for v in values)
