@@ -134,7 +134,7 @@ class _Writer:
         for role, kind, tokens in session.blocks:
             text = contents.text(chance, texts)
             texts.append(text)
-            key = hashlib.sha256(f"{self._run}{len(texts)}".encode() + stored(text)).hexdigest()
+            key = hashlib.sha256(stored(self._run) + b"%d" % len(texts) + stored(text)).hexdigest()
             self._hashes.append(key)
             self._insert(
                 "block",
