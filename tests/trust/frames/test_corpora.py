@@ -43,12 +43,10 @@ def test_every_string_of_a_public_collection_stays_in_its_frames(
 def ask_about(file: Path, strings: Sequence[str], judge: Judge, number: int) -> None:
     """Each string as a block of its own through search, explain and diff, and read whole."""
     alone = [planted.placed(f"{CANARY} {text}") for text in strings]
-    half = len(alone) // 2
     packs = list(packed(strings))
     calls: list[dict[str, Any]] = [
-        {"inputs": tuple(alone[:half]), "agent": strings[0]},
-        {"inputs": tuple(alone[half:]), "agent": strings[0]},
         {"inputs": tuple(map(planted.placed, packs)), "agent": strings[0]},
+        {"inputs": tuple(alone), "agent": strings[0]},
     ]
     planted.write(file, calls, SESSION, strings[-1], "openai")
     pair = {"run": "latest", "turn_a": 1, "turn_b": 2, "limit": 100}
@@ -64,7 +62,7 @@ def ask_about(file: Path, strings: Sequence[str], judge: Judge, number: int) -> 
         for position, pack in enumerate(packs):
             at = 0
             while at < len(pack):
-                where = {"run": "latest", "turn": 3, "position": position, "offset": at}
+                where = {"run": "latest", "turn": 1, "position": position, "offset": at}
                 answer = tools.ask("ctxdiff_block", {**where, "max_chars": 16_000}, source=pack)
                 judge.hear(answer, number)
                 place = answer.page.place

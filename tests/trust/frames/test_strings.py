@@ -41,7 +41,7 @@ def test_generated_strings_stay_in_their_frames(tmp_path: Path, seed: int) -> No
         # Each trace is asked some of the questions, all traces together all of them many times.
         asked = list(planted.questions("latest", turns=planted.TURNS))
         with Here(folder) as tools:
-            for tool, arguments in chance.sample(asked, 30):
+            for tool, arguments in chance.sample(asked, 20):
                 judge.hear(tools.ask(tool, arguments), (seed, number, tool, arguments))
         with Here(folder, Policy("all")) as tools:
             for tool, arguments in chance.sample(asked, 2):
