@@ -22,7 +22,7 @@ from ctxdiff_capture.errors import (
 )
 from ctxdiff_capture.model import Session
 
-from ctxdiff_mcp.answers.folder import Identity, TraceFile, trace_files
+from ctxdiff_mcp.answers.folder import Found, Identity, TraceFile, trace_files
 from ctxdiff_mcp.answers.refs import RunRef, instant, moment
 from ctxdiff_mcp.answers.watch import Watch
 from ctxdiff_mcp.gate.captured import Captured, Name
@@ -50,6 +50,8 @@ REASONS: tuple[tuple[type[StoreError], str], ...] = (
 
 _Key: TypeAlias = tuple[Path, str, tuple[int, ...] | None]
 """Of an open run: its file, its session, and its turns where it has not all."""
+_Read: TypeAlias = tuple[TraceFile, Sequence[Session] | str]
+"""A file with its sessions, or why these cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +101,15 @@ class Source:
         self._sessions: dict[Path, tuple[Identity, Sequence[Session] | str]] = {}
         self._open: OrderedDict[_Key, tuple[Identity, OpenRun]] = OrderedDict()
         self._handles: dict[tuple[str, str], int] = {}
+        self._listing: tuple[Found, list[_Read], Listing] | None = None
 
     def listing(self) -> Listing:
         """What is there now. Files that did not change are not read again."""
         with self._lock:
             found = trace_files(self.root)
             read = self._read(found.files)
+            if self._listing is not None and self._listing[:2] == (found, read):
+                return self._listing[2]
             runs = _newest_first(
                 [
                     (file, session)
@@ -120,7 +125,7 @@ class Source:
                 for file, sessions in read
                 if not isinstance(sessions, str)
             }
-            return Listing(
+            listing = Listing(
                 tuple(self._listed(file, session, starts[file.path]) for file, session in runs),
                 tuple(
                     Unreadable(Name(Captured(label), f"f{n}"), why)
@@ -128,6 +133,8 @@ class Source:
                 ),
                 found.complete and len(read) == len(found.files),
             )
+            self._listing = found, read, listing
+            return listing
 
     def open(self, run: Listed, only: Sequence[int] | None = None) -> OpenRun:
         """The run ready to be asked.
@@ -185,7 +192,7 @@ class Source:
                 run.close()
             self._open.clear()
 
-    def _read(self, files: Sequence[TraceFile]) -> list[tuple[TraceFile, Sequence[Session] | str]]:
+    def _read(self, files: Sequence[TraceFile]) -> list[_Read]:
         """The files, those changed last first, with their sessions or why these cannot be read.
 
         When the time for a list is over, files that were not read before are left out: what was

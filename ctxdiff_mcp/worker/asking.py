@@ -17,6 +17,8 @@ SECONDS_BETWEEN_LOOKS = 0.05
 """At whether the caller has left."""
 SECONDS_OF_BLAME = 1.0
 """A file of a list that was being read for less is not why a question was late."""
+SECONDS_OF_WORK = 1.0
+"""CPU time on the run of a file; after less the machine was late, not the worker."""
 
 Loss: TypeAlias = Death | Literal["late"]
 
@@ -28,6 +30,8 @@ class _Reading:
     file: FileId
     is_of_a_list: bool
     since: float
+    cpu: float
+    """Seconds that the worker had worked before."""
 
 
 class Asked:
@@ -79,9 +83,10 @@ class Asked:
         if reading is None:
             return False
         if self.death == "late":
-            is_at_fault = not reading.is_of_a_list or (
-                time.monotonic() - reading.since > SECONDS_OF_BLAME
-            )
+            if reading.is_of_a_list:
+                is_at_fault = time.monotonic() - reading.since > SECONDS_OF_BLAME
+            else:
+                is_at_fault = self._worker.cpu_seconds - reading.cpu > SECONDS_OF_WORK
             points = 1 if is_at_fault else 0
         else:
             # Listing asks little of a file, and every question lists: once is enough. A kill from
@@ -101,4 +106,4 @@ class Asked:
         self._reading = None
         if told["file"] is not None:
             file = FileId.told(told["file"])
-            self._reading = _Reading(file, told["listing"], time.monotonic())
+            self._reading = _Reading(file, told["listing"], time.monotonic(), told["cpu"])

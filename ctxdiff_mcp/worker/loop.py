@@ -10,6 +10,7 @@ import gc
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
@@ -109,7 +110,7 @@ class Watched(Watch):
         """See `Watch`."""
         if self._is_reading:
             self._is_reading = False
-            self._channel.send({"kind": "reading", "file": None, "listing": True})
+            self._channel.send({"kind": "reading", "file": None})
 
     def asked(self, file: TraceFile) -> None:
         """See `Watch`."""
@@ -118,7 +119,8 @@ class Watched(Watch):
     def _tell(self, file: TraceFile, *, listing: bool) -> None:
         self._is_reading = listing
         own_id = FileId.of(file).spelled()
-        self._channel.send({"kind": "reading", "file": own_id, "listing": listing})
+        told = {"file": own_id, "listing": listing, "cpu": time.process_time()}
+        self._channel.send({"kind": "reading", **told})
         if self._is_own_process:
             limits.limit_files(_size(file))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import shutil
@@ -37,6 +38,8 @@ class Worker(Protocol):
 
     inbox: queue.SimpleQueue[Message | None]
     """Its messages; None when it is gone."""
+    cpu_seconds: float
+    """CPU time of its life, once it was stopped; infinite where that cannot be told."""
 
     def send(self, message: Message) -> None:
         """Hand over a message; nothing happens when it is gone."""
@@ -76,6 +79,7 @@ class ProcessWorker:
         self._stdin = self._process.stdin
         self._channel = PipeChannel(self._process.stdout, self._stdin)
         self.inbox = _pumped(self._channel)
+        self.cpu_seconds = math.inf
         self.send({"kind": "setup", "packed": setup.packed()})
 
     @property
@@ -92,7 +96,9 @@ class ProcessWorker:
         """See `Worker`. Any thread may, also while another uses it."""
         # Of a process that has ended by itself this changes nothing: its code tells how it did.
         self._process.kill()
+        before = _cpu_of_children()
         code = self._process.wait()
+        self.cpu_seconds = max(_cpu_of_children() - before, 0) or math.inf
         with suppress(OSError):
             self._stdin.close()
         self._remove_folder()
@@ -111,6 +117,7 @@ class ThreadWorker:
     def __init__(self, setup: Setup) -> None:
         self._to_worker: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.cpu_seconds = math.inf
         self.send({"kind": "setup", "packed": setup.packed()})
         threading.Thread(target=self._serve, name="ctxdiff-worker", daemon=True).start()
 
@@ -163,6 +170,12 @@ def _pumped(channel: PipeChannel) -> queue.SimpleQueue[Message | None]:
 
     threading.Thread(target=pump, name="ctxdiff-worker-pipe", daemon=True).start()
     return inbox
+
+
+def _cpu_of_children() -> float:
+    """Seconds that all children worked that were waited for; nothing where nobody counts."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def _command() -> list[str]:

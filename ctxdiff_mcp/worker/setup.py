@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the analyzers behind it would cost the server's start
 
 @dataclass(frozen=True, slots=True)
 class FileId:
-    """A file in one state: path as bytes in hex, device, inode, size, time; the same of its log."""
+    """A file in one state, with what lies beside it: path in hex, numbers of its `Identity`."""
 
     path: str
     state: tuple[int, ...]
@@ -44,8 +44,9 @@ class FileId:
 
 
 def _numbers(identity: Identity) -> tuple[int, ...]:
-    log = identity.log or ()
-    return (identity.device, identity.inode, identity.size, identity.mtime_ns, *log)
+    own = (identity.device, identity.inode, identity.size, identity.mtime_ns, identity.ctime_ns)
+    # No number of a file is negative; when it was looked at is no state of it.
+    return (*own, -1, *(identity.log or ()), -1, *(identity.journal or ()))
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxdiff_mcp.gate.policy import Policy
-from ctxdiff_mcp.worker import process
+from ctxdiff_mcp.worker import process, supervisor
 from ctxdiff_mcp.worker.setup import Setup
 from ctxdiff_mcp.worker.supervisor import Supervisor
 
@@ -20,7 +20,7 @@ HARM = """
 import os, signal, sys, threading
 from ctxdiff_capture.store import open as opening
 from ctxdiff_mcp.worker import limits
-limits.SECONDS_OF_LISTED_FILE = 0.3
+limits.SECONDS_OF_LISTED_FILE = 0.7
 
 def hang(path):
     while True: pass
@@ -74,10 +74,16 @@ opening.open_reader = reader
 
 @pytest.fixture
 def supervised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Starts a supervisor over `tmp_path / "runs"`; `inside` is run by the worker first."""
+    """Starts a supervisor over `tmp_path / "runs"`; `inside` is run by the worker first.
+
+    A question has a minute, so that a busy machine changes nothing, or what `seconds` says.
+    """
     running: list[Supervisor] = []
 
-    def start(inside: str = HARM, policy: Policy | None = None, **more: Any) -> Supervisor:
+    def start(
+        inside: str = HARM, policy: Policy | None = None, seconds: float = 60, **more: Any
+    ) -> Supervisor:
+        monkeypatch.setattr(supervisor, "SECONDS", seconds)
         monkeypatch.setattr(process, "BOOT", before(inside))
         made = Supervisor(Setup(tmp_path / "runs", policy or Policy()), **more)
         running.append(made)
