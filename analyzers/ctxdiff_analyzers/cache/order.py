@@ -64,21 +64,54 @@ def rendered(timeline: Timeline, turn: Turn, rules: Rules) -> Rendered:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What stands before a conversation: mostly the same from turn to turn."""
+
+    blocks: list[int]
+    """As in the turn's inputs."""
+    order: tuple[int, ...]
+    is_in_order: bool
+    tools: int
+
+
 def _rendered(timeline: Timeline, turn: Turn, rules: Rules) -> Rendered:
-    kinds: dict[Section, list[int]] = {"tools": [], "system": []}
-    for at, block in enumerate(turn.inputs):
-        head = timeline.blocks[block]
-        if head.kind == "tool_schema":
-            kinds["tools"].append(at)
-        elif head.role in PROMPT_ROLES:
-            kinds["system"].append(at)
-        else:
-            break
-    order = [at for section in rules.order[:2] for at in kinds[section]]
     blocks = list(turn.inputs)
-    if order != sorted(order):
-        blocks[: len(order)] = [blocks[at] for at in order]
-    return Rendered(turn, blocks, tuple(order), len(kinds["tools"]), rules.order)
+    heads: dict[str, _Head] = timeline.known("cache heads", dict)
+    head = heads.get(rules.name)
+    if head is None or not _begins_with(timeline, blocks, head.blocks):
+        head = heads[rules.name] = _head(timeline, blocks, rules)
+    if not head.is_in_order:
+        blocks[: len(head.order)] = [blocks[at] for at in head.order]
+    return Rendered(turn, blocks, head.order, head.tools, rules.order)
+
+
+def _begins_with(timeline: Timeline, blocks: list[int], head: list[int]) -> bool:
+    """Whether these blocks, and no more, stand before the conversation."""
+    end = len(head)
+    if blocks[:end] != head:
+        return False
+    return end == len(blocks) or _section(timeline, blocks[end]) == "messages"
+
+
+def _head(timeline: Timeline, blocks: list[int], rules: Rules) -> _Head:
+    kinds: dict[Section, list[int]] = {"tools": [], "system": []}
+    for at, block in enumerate(blocks):
+        section = _section(timeline, block)
+        if section == "messages":
+            break
+        kinds[section].append(at)
+    order = tuple(at for section in rules.order[:2] for at in kinds[section])
+    return _Head(
+        blocks[: len(order)], order, order == tuple(range(len(order))), len(kinds["tools"])
+    )
+
+
+def _section(timeline: Timeline, block: int) -> Section:
+    head = timeline.blocks[block]
+    if head.kind == "tool_schema":
+        return "tools"
+    return "system" if head.role in PROMPT_ROLES else "messages"
 
 
 def parting(timeline: Timeline, old: Rendered, new: Rendered) -> tuple[int, int]:

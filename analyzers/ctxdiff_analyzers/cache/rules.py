@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
@@ -99,13 +99,7 @@ def rules_of(call: CallHead, *, marked: bool = False) -> Rules:
         marked: True when the request carries markers though its surface knows none: a gateway
             then passes them to a provider that does.
     """
-    name = _SURFACES.get(call.surface or "")
-    if name is None:
-        label = (call.provider or "").lower()
-        name = next((known for part, known in _LABELS if part in label), "other")
-    if name == "openai" and (marked or "claude" in model_of(call).lower()):
-        name = "anthropic"
-    return _rules(name, _life_of_model(model_of(call)) if name == "openai" else None)
+    return _rules_for(call.surface, call.provider, model_of(call), marked)
 
 
 def cited(fact: Fact) -> str:
@@ -137,6 +131,17 @@ def minimum_of(model: str) -> Minimum | None:
         if re.search(entry["models"], model, re.IGNORECASE):
             return Minimum(entry["tokens"], entry["low"], entry["high"], _fact(entry))
     return None
+
+
+@lru_cache(256)
+def _rules_for(surface: str | None, provider: str | None, model: str, marked: bool) -> Rules:
+    name = _SURFACES.get(surface or "")
+    if name is None:
+        label = (provider or "").lower()
+        name = next((known for part, known in _LABELS if part in label), "other")
+    if name == "openai" and (marked or "claude" in model.lower()):
+        name = "anthropic"
+    return _rules(name, _life_of_model(model) if name == "openai" else None)
 
 
 @cache
