@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxdiff_capture.model import Call
+from ctxdiff_capture.store.base import SessionWriter
+from ctxdiff_capture.store.config import Destination
+from ctxdiff_capture.store.open import create_session
 
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.worker import process, supervisor
@@ -109,3 +113,31 @@ def traces(new_trace: Callable[..., Path], block: Any, turn: Any) -> Callable[..
             new_trace(turn([block("one")]), turn([block("one"), block("two")]), name=name)
 
     return write
+
+
+@pytest.fixture
+def new_session(tmp_path: Path, block: Any) -> Callable[[int], SessionWriter]:
+    """Begins a session of one turn with that many characters, and leaves it open for writing."""
+
+    def begin(chars: int) -> SessionWriter:
+        path = tmp_path / "runs" / "live.ctrace"
+        path.parent.mkdir(exist_ok=True)
+        session = create_session(
+            Destination(path=path),
+            project="shop",
+            provider="openai",
+            started_at="2026-11-30T10:00:00.000000+00:00",
+        )
+        session.write(
+            Call(
+                id="c" * 32,
+                seq=1,
+                provider="openai",
+                surface="openai.chat",
+                inputs=(block("word " * (chars // 5)).placed(),),
+                started_at="2026-11-30T10:00:00.000000+00:00",
+            )
+        )
+        return session
+
+    return begin

@@ -173,6 +173,25 @@ def test_no_large_file_is_written_and_none_is_left(
     assert list(place.iterdir()) == []
 
 
+def test_a_trace_that_is_being_written_is_read_and_no_copy_is_left(
+    supervised: Supervised,
+    new_session: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    session = new_session(20 * 2**20)
+    supervisor = supervised()
+    answer = supervisor.answer("ctxdiff_explain", {"run": "live"})
+    assert answer.text.startswith("run live, turn 1")
+    assert [path.name for path in place.rglob("trace")] == ["trace"]
+    supervisor.close()
+    session.close()
+    assert list(place.iterdir()) == []
+
+
 def test_many_questions_at_once_are_all_answered_beside_one_that_hangs(
     supervised: Supervised, traces: Traces
 ) -> None:
