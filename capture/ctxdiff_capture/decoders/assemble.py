@@ -81,7 +81,7 @@ def call_of(
         latency_ms=_since_first(exchange, exchange.latency_ms),
         endpoint=exchange.url,
         request_pieces=body.pieces if may_keep else None,
-        request_digest=sha256(exchange.request).hexdigest(),
+        request_digest=body.digest or sha256(exchange.request).hexdigest(),
         metadata={**exchange.metadata, **(outcome.metadata or {}), **notes},
     )
 

@@ -23,6 +23,8 @@ class Body:
     fields: Mapping[str, Json] = field(default_factory=dict)
     """The members of the object, without those that became `lists`."""
     lists: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
+    digest: str | None = None
+    """SHA-256 in hex; None where it was not worked out."""
     problem: str | None = None
     """Why the body could not be read; then there is one piece and nothing else."""
 
@@ -38,14 +40,16 @@ def read_body(data: bytes, list_keys: Collection[str], seen: SeenLists | None = 
     try:
         text = data.decode("utf-8")
         cuts = _Cuts(text, data)
-        fields, lists = _read_object(text, list_keys, cuts, seen or SeenLists())
+        seen = seen or SeenLists()
+        fields, lists = _read_object(text, list_keys, cuts, seen)
     except UnicodeDecodeError:
         return Body(whole, problem="the request body is not UTF-8")
     except (ValueError, IndexError):
         return Body(whole, problem="the request body is not a JSON object")
     except RecursionError:
         return Body(whole, problem="the request body is nested too deeply")
-    return Body(cuts.pieces(), fields, lists)
+    pieces = cuts.pieces()
+    return Body(pieces, fields, lists, seen.digests.of(pieces, len(data)))
 
 
 def members(text: str) -> dict[str, Element]:

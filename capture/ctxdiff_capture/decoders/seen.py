@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
+from ctxdiff_capture.decoders.digests import Digests
 from ctxdiff_capture.model import Json
 
 _LISTS = 32
@@ -51,6 +52,8 @@ class SeenLists:
     """The lists read last, by their first two elements. Safe to share between threads."""
 
     def __init__(self) -> None:
+        self.digests = Digests()
+        """Of whole bodies."""
         self._by_start: dict[tuple[str, str], ListRead] = {}
         self._characters = 0
         self._lock = Lock()
