@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import is_
 
+from ctxdiff_capture.errors import TooLarge
 from ctxdiff_capture.model import Placement
 from ctxdiff_capture.store.numbering import Numbering
 from ctxdiff_capture.store.values import Notes, storable, text
 
 _CHUNK = 500
 """Parameters of one query; the oldest SQLite in use allows 999."""
+MAX_PLACES = 5_000_000
+"""Places of all calls of a session together that are read; eight bytes each are kept."""
+_MAX_RANGE = 100_000
+"""Places of a call whose hashes are read as one text."""
 _REMEMBERED = 32
 _REMEMBERED_PLACES = 20_000
 """Calls that a later one may begin like, and their blocks; more agents than this take turns."""
@@ -147,15 +152,24 @@ def delete_inputs(connection: sqlite3.Connection, call_id: str) -> None:
 def read_inputs(
     connection: sqlite3.Connection, call_ids: Sequence[str], numbering: Numbering, notes: Notes
 ) -> Iterator[Members]:
-    """The members of each call, in the order of `call_ids`."""
+    """The members of each call, in the order of `call_ids`.
+
+    Raises:
+        TooLarge: they have more than `MAX_PLACES` together.
+    """
+    left = MAX_PLACES
     for start in range(0, len(call_ids), _CHUNK):
         chunk = call_ids[start : start + _CHUNK]
         query = _ENDS.format(marks=", ".join("?" * len(chunk)))
         ends = {row[0]: row for row in connection.execute(query, chunk)}
         for call_id in chunk:
-            yield _from_range(connection, call_id, ends.get(call_id), numbering) or _from_rows(
-                connection, call_id, numbering, notes
+            members = _from_range(connection, call_id, ends.get(call_id), numbering) or _from_rows(
+                connection, call_id, numbering, notes, left
             )
+            left -= len(members.blocks)
+            if left < 0:
+                raise _too_many()
+            yield members
 
 
 def _from_range(
@@ -168,7 +182,7 @@ def _from_range(
     if ends is None:
         return None
     _, start, last = ends
-    if type(last) is not int:
+    if type(last) is not int or last >= _MAX_RANGE:
         return None
     found = connection.execute(_RANGE, (start, last, call_id)).fetchone()
     count, hash_column, label_column, source_column = found
@@ -185,7 +199,7 @@ def _from_range(
 
 
 def _from_rows(
-    connection: sqlite3.Connection, call_id: str, numbering: Numbering, notes: Notes
+    connection: sqlite3.Connection, call_id: str, numbering: Numbering, notes: Notes, most: int
 ) -> Members:
     """A call's rows through the index, each value checked."""
     blocks, labels, positions = array("i"), array("i"), []
@@ -196,5 +210,13 @@ def _from_rows(
         blocks.append(numbering.blocks[text(block_id)])
         labels.append(numbering.labels[text(label), text(source)])
         positions.append(position)
+        if len(positions) > most:
+            raise _too_many()
     dense = positions == list(range(len(positions)))
     return Members(blocks, labels, range(len(positions)) if dense else tuple(positions))
+
+
+def _too_many() -> TooLarge:
+    return TooLarge(
+        "the session has more blocks in its calls than are read", remedy="ask about another run"
+    )

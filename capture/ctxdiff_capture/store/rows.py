@@ -156,6 +156,9 @@ def call_heads(
             if row[0] == TOO_LONG:
                 continue
             row = [None if value == TOO_LONG else value for value in row]  # noqa: PLW2901
+        if not isinstance(row[0], str) or not _is_bindable(row[0]):
+            notes.add("a call's id is no text and the call was left out")
+            continue
         if type(row[1]) is not int:
             notes.add("a call's number is no number and the call was left out")
             continue
@@ -273,6 +276,8 @@ def _too_many(what: str) -> TooLarge:
 
 def _is_bindable(value: str) -> bool:
     """Whether SQLite takes it as a parameter: lone surrogates have no UTF-8."""
+    if value.isascii():
+        return True
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -450,3 +450,63 @@ def test_a_cut_off_file_is_damaged_and_not_a_crash(trace: Path, tmp_path: Path) 
         except StoreError as error:
             assert error.remedy  # noqa: PT017 - either way of ending is fine, but only these two
     shutil.rmtree(trace.parent)
+
+
+@pytest.mark.parametrize("bad", ["cast(x'ff61' as text)", "x'6162'", "7", "printf('%.9000c', 'x')"])
+def test_a_call_whose_id_cannot_be_asked_for_is_left_out_and_noted(trace: Path, bad: str) -> None:
+    change(trace, f"update call set id = {bad} where seq = 2")
+    reader = open_reader(trace)
+    recording = reader.load(SESSION)
+    reader.close()
+    assert [call.seq for call in recording.calls] == ([1, 2, 3] if bad == "7" else [1, 3])
+
+
+@pytest.mark.parametrize("column", ["agent", "step", "error", "provider"])
+def test_a_name_without_end_costs_its_field_and_is_noted(trace: Path, column: str) -> None:
+    change(trace, f"update call set {column} = printf('%.90000c', 'x') where seq = 2")
+    reader = open_reader(trace)
+    recording = reader.load(SESSION)
+    reader.close()
+    assert getattr(recording.calls[1], column) is None
+    assert recording.notes == ("a call's field is longer than is read and was left out (1x)",)
+
+
+def test_a_text_without_end_costs_its_block_and_is_noted(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(trace, "update block set text = printf('%.70000000c', 'x') where text = 'a'")
+    reader = open_reader(trace)
+    recording = reader.load(SESSION)
+    texts = reader.texts(head.content_hash for head in recording.blocks)
+    reader.close()
+    assert [list(positions) for positions in recording.positions] == [[0, 1, 2], [1], [1, 2]]
+    assert {"b", "c"} < set(texts.values())
+    assert recording.notes == ("a block that a call names is not stored and was left out (2x)",)
+
+
+def test_texts_that_are_too_long_together_come_in_parts(trace: Path) -> None:
+    change(
+        trace,
+        "update block set text = printf('%.40000000c', 'x') where text = 'a'",
+        "update block set text = printf('%.40000000c', 'y') where text = 'b'",
+    )
+    reader = open_reader(trace)
+    hashes = [head.content_hash for head in reader.load(SESSION).blocks]
+    left, parts = hashes, []
+    while left:
+        part = reader.texts(left)
+        parts.append(len(part))
+        left = [content_hash for content_hash in left if content_hash not in part]
+    reader.close()
+    assert sum(parts) == len(hashes)
+    assert len(parts) > 1
+
+
+@pytest.mark.parametrize("depth", [99, 101, 900, 5_000])
+def test_json_may_nest_to_a_depth_that_programs_can_walk(trace: Path, depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    change(trace, f"""update call set params = '{{"a": {nested}}}' where seq = 2""")
+    reader = open_reader(trace)
+    recording = reader.load(SESSION)
+    reader.close()
+    assert bool(recording.calls[1].params) is (depth < 100)
