@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from uuid import uuid4
 
 from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.errors import ImportFailed
-from ctxdiff_capture.importers.exchange_log import read_exchange_log
+from ctxdiff_capture.importers.exchange_log import read_again, read_exchange_log
 from ctxdiff_capture.importers.values import ImportedCall, ImportReport, LineError
 from ctxdiff_capture.model import Attempt, Call
 from ctxdiff_capture.recorder.redact import Redact, Redaction, steps_of
@@ -27,6 +28,8 @@ __all__ = ["ImportReport", "ImportedCall", "LineError", "import_log"]
 
 _TOGETHER = 64
 """Calls written in one transaction."""
+_OPEN = 32
+"""Sessions written at the same time; some systems let a process open 256 files."""
 
 
 def import_log(
@@ -65,7 +68,7 @@ def import_log(
     try:
         redaction = Redaction(steps, SecretNumbers(unfinished))
         found = read_exchange_log(source, progress=progress)
-        report = _write(found, unfinished, source.stem, redaction)
+        report = _Writing(source, unfinished, redaction).write(found)
         if report.calls:
             unfinished.replace(target)
     finally:
@@ -74,29 +77,73 @@ def import_log(
     return report
 
 
-def _write(
-    found: Iterable[ImportedCall | LineError], target: Path, name: str, redaction: Redaction
-) -> ImportReport:
-    errors: list[LineError] = []
-    counter = TokenCounter()
-    sessions: dict[str | None, _Session] = {}
-    # Many sessions may take turns in one file and SQLite has one writer, so calls wait in memory
-    # until their session has a handful of them.
-    with ExitStack() as at_end:
-        for item in found:
-            if isinstance(item, LineError):
-                errors.append(item)
-                continue
-            session = sessions.get(item.session)
-            if session is None:
-                session = _Session(item, target, item.session or name, counter, redaction)
-                sessions[item.session] = session
-                at_end.callback(session.close)
-            session.add(item)
-        for session in sessions.values():
-            session.flush()
-    written = sum(session.calls for session in sessions.values())
-    return ImportReport(written, len(sessions), tuple(errors))
+class _Writing:
+    """The sessions of a log on their way into a new trace.
+
+    Args:
+        source: the log.
+        target: the trace.
+        redaction: what is done to each call.
+    """
+
+    def __init__(self, source: Path, target: Path, redaction: Redaction) -> None:
+        self._source, self._target, self._redaction = source, target, redaction
+        self._counter = TokenCounter()
+        self._calls = 0
+        self._sessions = 0
+
+    def write(self, found: Iterable[ImportedCall | LineError]) -> ImportReport:
+        """Write what was found in the log."""
+        errors: list[LineError] = []
+        sessions: dict[str | None, _Session] = {}
+        later: dict[str | None, array[int]] = {}
+        # Many sessions may take turns in one file and SQLite has one writer, so calls wait in
+        # memory until their session has a handful of them. A session holds files open: what is of
+        # too many is read again afterwards, one session after the other.
+        with ExitStack() as at_end:
+            for item in found:
+                if isinstance(item, LineError):
+                    errors.append(item)
+                elif item.session in sessions:
+                    sessions[item.session].add(item)
+                elif len(sessions) < _OPEN:
+                    session = sessions[item.session] = self._begun(item)
+                    at_end.callback(session.close)
+                    session.add(item)
+                else:
+                    places = later.setdefault(item.session, array("q"))
+                    places.extend((item.line, item.at))
+            for session in sessions.values():
+                self._finish(session)
+        for places in later.values():
+            errors += self._write_later(places)
+        return ImportReport(self._calls, self._sessions, tuple(errors))
+
+    def _write_later(self, places: array[int]) -> list[LineError]:
+        """Write one session from its lines; those that somebody has changed meanwhile are given."""
+        errors: list[LineError] = []
+        session: _Session | None = None
+        with ExitStack() as at_end:
+            for item in read_again(self._source, zip(places[::2], places[1::2], strict=True)):
+                if isinstance(item, LineError):
+                    errors.append(item)
+                    continue
+                if session is None:
+                    session = self._begun(item)
+                    at_end.callback(session.close)
+                session.add(item)
+            if session is not None:
+                self._finish(session)
+        return errors
+
+    def _begun(self, first: ImportedCall) -> _Session:
+        project = first.session or self._source.stem
+        return _Session(first, self._target, project, self._counter, self._redaction)
+
+    def _finish(self, session: _Session) -> None:
+        session.flush()
+        self._calls += session.calls
+        self._sessions += 1
 
 
 @dataclass(frozen=True, slots=True)

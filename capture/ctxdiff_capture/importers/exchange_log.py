@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from io import BufferedReader
 from pathlib import Path
@@ -54,17 +54,38 @@ def read_exchange_log(
     try:
         with path.open("rb") as log:
             _refuse_other_files(log, path)
+            at = 0
             for number, (line, length) in enumerate(_lines(log), 1):
                 if line is None:
                     yield LineError(number, f"longer than {LONGEST_LINE // 2**20} MB")
                 elif line.strip():
-                    yield _read_line(line, number)
+                    yield _read_line(line, number, at)
+                at += length
                 if progress is not None:
                     progress(length)
     except OSError as error:
-        raise ImportFailed(
-            f"{path} cannot be read ({error.strerror})", remedy="check the path and the permissions"
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def read_again(path: Path, places: Iterable[tuple[int, int]]) -> Iterator[ImportedCall | LineError]:
+    """The calls that `read_exchange_log` gave, each by its `line` and `at`.
+
+    Raises:
+        ImportFailed: the file cannot be read any more.
+    """
+    try:
+        with path.open("rb") as log:
+            for number, at in places:
+                log.seek(at)
+                yield _read_line(log.readline(LONGEST_LINE), number, at)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> ImportFailed:
+    return ImportFailed(
+        f"{path} cannot be read ({error.strerror})", remedy="check the path and the permissions"
+    )
 
 
 def _refuse_other_files(log: BufferedReader, path: Path) -> None:
@@ -86,7 +107,7 @@ def _lines(log: BufferedReader) -> Iterator[tuple[bytes | None, int]]:
         yield None, length
 
 
-def _read_line(line: bytes, number: int) -> ImportedCall | LineError:
+def _read_line(line: bytes, number: int, at: int) -> ImportedCall | LineError:
     try:
         record = members(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
     except UnicodeDecodeError:
@@ -104,11 +125,11 @@ def _read_line(line: bytes, number: int) -> ImportedCall | LineError:
     request = record.get("request")
     if request is None or not isinstance(request.value, Mapping):
         return LineError(number, "no request object")
-    return _call(record, surface, request, number)
+    return _call(record, surface, request, number, at)
 
 
 def _call(
-    record: Mapping[str, Element], surface: str, request: Element, number: int
+    record: Mapping[str, Element], surface: str, request: Element, number: int, at: int
 ) -> ImportedCall:
     fields = _Fields(record)
     error = fields.error()
@@ -128,7 +149,7 @@ def _call(
         tags=fields.tags(),
         metadata=fields.left,
     )
-    return ImportedCall(number, exchange, session, attempt or 1)
+    return ImportedCall(number, exchange, session, attempt or 1, at)
 
 
 class _Fields:

@@ -18,6 +18,8 @@ class ImportedCall:
     """Calls with the same text belong to one session; None is the file's own."""
     attempt: int = 1
     """2 and up are retries of an earlier call."""
+    at: int = 0
+    """Bytes of the log before the line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,39 @@ def test_each_session_of_the_log_is_one_of_the_trace(imported):
     ]
 
 
+def test_a_log_of_more_sessions_than_may_be_open_is_imported_whole(imported, monkeypatch):
+    monkeypatch.setattr("ctxdiff_capture.importers.base._OPEN", 2)
+    numbers = [*range(7), *range(7)]
+    report, reader = imported(
+        *(line(session=f"s{n}", agent=f"a{n}") for n in numbers),
+        line(session="s6", agent="a6", attempt=2),
+        b"bad",
+        line(session="s6"),
+    )
+    assert report == ImportReport(15, 7, (LineError(16, "not a JSON object"),))
+    sessions = reader.sessions()
+    assert [(s.project, s.calls) for s in sessions] == [
+        *((f"s{n}", 2) for n in range(6)),
+        ("s6", 3),
+    ]
+    assert [c.attempts for c in reader.load(sessions[-1].id).calls] == [1, 2, 1]
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_moment_that_has_no_name_in_utc_is_kept_beside_the_call(log, moment):
+    (call,) = read_exchange_log(log(line(started_at=moment)))
+    assert (call.exchange.started_at, call.exchange.metadata) == ("", {"started_at": moment})
+
+
+@pytest.mark.parametrize("status", [2**70, -1, "429", True, 1.5])
+def test_a_status_that_is_none_is_kept_beside_the_call(imported, status):
+    error = {"type": "E", "message": "m", "status": status}
+    _, reader = imported(line(error=error))
+    (call,) = reader.load(reader.sessions()[0].id).calls
+    assert (call.error, call.error_status) == ("E", None)
+    assert reader.detail(call.id).metadata == {"error": error}
+
+
 def test_a_field_of_a_wrong_type_is_kept_beside_the_call(log):
     path = log(line(latency_ms="fast", agent=7, started_at="soon", tags="rag", error="boom"))
     (call,) = read_exchange_log(path)
