@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,15 @@ def pieces_shown(said: str, credentials: tuple[Credential, ...]) -> list[str]:
     return found
 
 
+def _hashes(folder: Path) -> list[str]:
+    found = []
+    for path in folder.glob("*.ctrace"):
+        database = sqlite3.connect(path)
+        found += [one for (one,) in database.execute("select content_hash from block")]
+        database.close()
+    return found
+
+
 @pytest.mark.parametrize("shape", SOME)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_no_answer_shows_a_piece_of_a_credential(
@@ -186,8 +196,15 @@ def test_no_answer_shows_a_piece_of_a_credential(
         for form in ([], ["--json"]):
             main([*command, *form, "--project", str(tmp_path / "other.ctrace")])
             said[f"{command} {form}"] = "".join(capsys.readouterr())
+    # A block's hash may have six of the same hexadecimal digits by chance.
+    hashes = [one[:size] for size in (64, 20, 8) for one in _hashes(tmp_path)]
+    known = re.compile("|".join(hashes))
     shutil.rmtree(tmp_path)
-    leaks = {asked: found for asked, text in said.items() if (found := pieces_shown(text, drawn))}
+    leaks = {
+        asked: found
+        for asked, text in said.items()
+        if (found := pieces_shown(known.sub("", text), drawn))
+    }
     GOALS.secrets.add(len(said), len(leaks))
     assert leaks == {}
     assert "[secret:" in "".join(said.values())
