@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, SimpleQueue
-from time import monotonic, sleep
+from time import sleep
 from typing import Literal, Protocol, TypeAlias
 
 from ctxdiff_capture.wire.flight import Invocation
@@ -21,9 +21,9 @@ BATCH_JOBS = 64
 BATCH_BYTES = 8 * 2**20
 """How much is handed out at once."""
 
-KEEN_S = 0.05
-LOOK_EVERY_S = 0.002
-"""After a job the queue is looked at so soon, then ever later, for so long; then it is slept on."""
+FIRST_LOOK_S = 0.002
+LAST_LOOK_S = 0.008
+"""After a job the queue is looked at so soon and, in a burst, ever later up to so much apart."""
 
 
 class Job(Protocol):
@@ -71,7 +71,8 @@ class Inbox:
         self._queue: SimpleQueue[_Item] = SimpleQueue()
         self._max_bytes = max_bytes
         self._waiting_bytes = 0
-        self._is_keen = False
+        self._longest_pause = FIRST_LOOK_S
+        self._has_worked = False
         self._is_asleep = False
         self._is_roused = False
         self._is_ended = False
@@ -129,21 +130,27 @@ class Inbox:
             item = self._at_hand()
         else:
             self._waiting_bytes = 0
-        self._is_keen = bool(batch.jobs)
+        self._has_worked = bool(batch.jobs)
+        # What it was roused for is looked at now, as it is after every batch.
+        self._is_roused = False
         return batch
 
     def _next(self, seconds: float | None) -> _Item | None:
         """The next item. In a burst it is looked for now and then, which spares the host.
 
-        Waking a thread for each item costs the host several times more than putting it.
+        Waking a thread for each item costs the host several times more than putting it. Where the
+        first look after an item finds nothing there is no burst, and looks cost more than waking.
         """
-        until = monotonic() + KEEN_S if self._is_keen else 0.0
-        pause = LOOK_EVERY_S
-        while monotonic() < until:
+        pause = FIRST_LOOK_S
+        while self._has_worked:
             if (item := self._at_hand()) is not None:
+                self._longest_pause = LAST_LOOK_S
                 return item
+            if pause > self._longest_pause:
+                break
             sleep(pause)
-            pause *= 2  # a look costs time of the host's too
+            pause *= 2
+        self._longest_pause = FIRST_LOOK_S
         # In this order here and the other way round in `rouse`: one of the two sees the other.
         self._is_asleep = seconds is None
         if self._is_roused:
