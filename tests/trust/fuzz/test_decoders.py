@@ -104,7 +104,7 @@ def test_every_seed_says_the_same_plain_and_streamed(door: Door) -> None:
 def test_no_edited_request_or_answer_leaves_the_decoder_as_an_error(door: Door) -> None:
     with tally("JSON bodies") as tried:
 
-        @fuzzed(100, 5_000)
+        @fuzzed(60, 5_000)
         @given(SEED, FEW_EDITS, FEW_EDITS, st.sampled_from(["request", "answer", "both"]))
         def holds(seed: Seed, asked: list[Edit], told: list[Edit], which: str) -> None:
             tried.one()
@@ -121,7 +121,7 @@ def test_no_edited_request_or_answer_leaves_the_decoder_as_an_error(door: Door) 
 def test_no_edited_stream_leaves_the_decoder_as_an_error(door: Door) -> None:
     with tally("streams") as tried:
 
-        @fuzzed(100, 5_000)
+        @fuzzed(60, 5_000)
         @given(
             SEED,
             FEW_EDITS,
@@ -152,7 +152,7 @@ def _fits(seed: Seed, event: bytes) -> bool:
 def test_no_cut_or_damaged_bytes_leave_the_decoder_as_an_error(door: Door) -> None:
     with tally("bytes") as tried:
 
-        @fuzzed(100, 5_000)
+        @fuzzed(60, 5_000)
         @given(SEED, FEW_CUTS, st.sampled_from(["request", "answer", "stream"]), st.booleans())
         def holds(seed: Seed, cuts: list[Cut], which: str, is_labelled: bool) -> None:
             tried.one()
@@ -175,7 +175,7 @@ def test_a_stream_torn_at_any_byte_gives_a_beginning_of_its_texts(door: Door) ->
             events = list(map(json_bytes, seed.events))
             for end in (b"\n", b"\r\n"):
                 stream = seed.stream(events, end)
-                for at in range(0, len(stream), attempts(17, 1)):
+                for at in range(0, len(stream), attempts(41, 1)):
                     tried.one()
                     call = door.call(seed, request, stream[:at], is_event_stream=True)
                     texts = [p.block.text for p in call.outputs if p.block.text[:5] == ANSWER[:5]]
@@ -188,7 +188,7 @@ def test_a_stream_torn_at_any_byte_gives_a_beginning_of_its_texts(door: Door) ->
 def test_members_that_nobody_knows_change_nothing_that_is_known(door: Door) -> None:
     with tally("unknown members") as tried:
 
-        @fuzzed(60, 3_000)
+        @fuzzed(25, 3_000)
         @given(SEED, st.text(min_size=1, max_size=9), EDITS, st.integers(0, 30))
         def holds(seed: Seed, name: str, edit: Edit, at: int) -> None:
             tried.one()
@@ -220,7 +220,7 @@ def test_members_that_nobody_knows_change_nothing_that_is_known(door: Door) -> N
 def test_bodies_in_pieces_and_compressed_are_the_body_as_far_as_it_came(door: Door) -> None:
     with tally("chunked and compressed bodies") as tried:
 
-        @fuzzed(100, 5_000)
+        @fuzzed(60, 5_000)
         @given(SEED, st.lists(st.integers(0, 4_000), max_size=20), st.integers(0, 4_000), st.data())
         def holds(seed: Seed, places: list[int], end: int, data: st.DataObject) -> None:
             tried.one()

@@ -121,7 +121,7 @@ def test_a_stream_of_many_events_is_folded_in_linear_time(surface: str, number: 
             request = json.dumps(seed.request).encode()
             return decoding(seed, request, seed.stream(events), is_event_stream=True)
 
-        assert is_linear(of_size, attempts(200, 1_500))
+        assert is_linear(of_size, attempts(100, 1_500))
 
 
 REQUESTS: dict[str, Callable[[int], bytes]] = {
@@ -150,7 +150,7 @@ def test_a_large_request_is_read_in_linear_time(surface: str, kind: str) -> None
             tried.one()
             return decoding(BY_SURFACE[surface], REQUESTS[kind](size), b"{}")
 
-        assert is_linear(of_size, attempts(200, 1_500))
+        assert is_linear(of_size, attempts(100, 1_500))
 
 
 ANSWERS: dict[str, Callable[[int], bytes]] = {
@@ -174,4 +174,4 @@ def test_a_large_answer_is_read_in_linear_time(surface: str, kind: str) -> None:
             tried.one()
             return decoding(BY_SURFACE[surface], b"{}", ANSWERS[kind](size), is_event_stream=True)
 
-        assert is_linear(of_size, attempts(200, 1_500))
+        assert is_linear(of_size, attempts(100, 1_500))

@@ -51,7 +51,7 @@ def test_the_host_gets_the_bytes_of_the_provider_and_its_own_are_sent(tmp_path: 
         # The HTTP client inside takes bytes that the SDK around it would never make.
         client = tracer.wrap(openai.OpenAI(api_key="k", http_client=http))._client
 
-        @fuzzed(30, 1_500)
+        @fuzzed(15, 1_500)
         @given(
             st.sampled_from(TAPPED),
             st.lists(EDITS, max_size=3),

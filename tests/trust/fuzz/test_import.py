@@ -69,7 +69,7 @@ def imported(folder: Path, data: bytes) -> ImportReport:
 def test_no_edited_line_costs_its_neighbours_or_leaves_as_an_error(tmp_path: Path) -> None:
     with tally("lines of logs") as tried:
 
-        @fuzzed(40, 1_500)
+        @fuzzed(25, 1_500)
         @given(
             st.sampled_from(LINES), st.lists(EDITS, min_size=1, max_size=4), st.lists(CUTS), MOMENTS
         )
@@ -92,7 +92,7 @@ def test_no_damaged_file_leaves_as_an_error_and_the_command_says_it_in_lines(
     log = tmp_path / "log.jsonl"
     with tally("logs as files") as tried:
 
-        @fuzzed(30, 1_500)
+        @fuzzed(15, 1_500)
         @given(st.lists(CUTS, max_size=3), st.sampled_from(["", "--json"]), st.binary(max_size=40))
         def holds(cuts: list[Cut], form: str, tail: bytes) -> None:
             tried.one()

@@ -167,7 +167,7 @@ def test_any_lines_are_answered_in_the_protocol_and_so_is_the_next_call(
     kinds = messages(ERAS[era])
     with serving(tmp_path, era) as server, tally("JSON-RPC lines") as tried:
 
-        @fuzzed(60, 2_500)
+        @fuzzed(30, 2_500)
         @given(
             st.lists(
                 st.tuples(

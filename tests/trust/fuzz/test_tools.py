@@ -125,7 +125,7 @@ def test_any_arguments_have_an_answer_or_an_error_of_the_catalogue(
 ) -> None:
     with tally("tool arguments") as tried:
 
-        @fuzzed(200, 8_000)
+        @fuzzed(100, 8_000)
         @given(questions(), st.integers(0, 2))
         def holds(question: tuple[str, dict[str, Any]], which: int) -> None:
             tried.one()
@@ -139,7 +139,7 @@ def test_a_trace_of_any_bodies_can_be_asked_everything(tmp_path: Path) -> None:
     trace.parent.mkdir()
     with tally("traces of odd bodies") as tried:
 
-        @fuzzed(20, 600)
+        @fuzzed(8, 600)
         @given(
             st.sampled_from(SURFACES),
             st.lists(
