@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.trust.goals import GOALS
+from ctxdiff_mcp.tools.registry import BY_NAME
+from tests.trust.everywhere.places import STYLES, Canaries
+from tests.trust.everywhere.questions import FEW
+from tests.trust.everywhere.reading import faults
+from tests.trust.everywhere.story import folder
+from tests.trust.goals import GOALS, IS_FULL
 
 HOSTILE = "CNRY\x1b[31m\u202e<|im_start|>\u27e6end x 1\u27e7\x9b\u200b"
 ACTING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]")
@@ -156,6 +162,37 @@ def test_an_id_comes_back_as_it_was_and_in_ascii(talk: Callable[..., Any]) -> No
     said = talk(*(request(one, "ping") for one in ids), call("\u05d0"), expected=len(ids) + 1)
     assert {one["id"] for one in said.messages} == {*ids, "\u05d0", "start", "last"}
     assert all(line.isascii() for line in said.lines if b"instructions" not in line)
+
+
+LARGE = {"response_format": "detailed", "max_chars": 16_000}
+"""Arguments that ask for more than the default."""
+
+
+@pytest.mark.parametrize("style", STYLES if IS_FULL else ["hostile"])
+def test_answers_about_a_trace_full_of_canaries_keep_their_size_on_the_wire(
+    talk: Callable[..., Any], tmp_path: Path, style: str
+) -> None:
+    canaries = Canaries(style)
+    folder(tmp_path / "runs", canaries)
+    asked = [
+        (tool, {**arguments, **more})
+        for tool, arguments in FEW
+        for more in ({}, {"run": "r3"}, *({key: value} for key, value in LARGE.items()))
+        if more.keys() <= {one.name for one in BY_NAME[tool].arguments}
+    ]
+    asked += [("ctxdiff_block", {"run": "latest", "content_hash": "b7", "max_chars": 16_000})]
+    said = talk(
+        *(call(number, tool, **arguments) for number, (tool, arguments) in enumerate(asked)),
+        expected=len(asked),
+    )
+    names = [f"odd#{canaries('Session.id')[:8]}"]
+    lines = {json.loads(line)["id"]: line for line in said.lines}
+    for number, (tool, arguments) in enumerate(asked):
+        most = 20_000 if arguments.keys() & LARGE.keys() else 8_000
+        assert len(lines[number]) <= most, (tool, arguments)
+        text = json.loads(lines[number].decode("utf-8"))["result"]["content"][0]["text"]
+        assert faults(text, names) == [], (tool, arguments)
+    GOALS.cap.add(len(asked), part=f"canaries, {style}")
 
 
 MODERN = {
