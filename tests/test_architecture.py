@@ -77,7 +77,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },  # the front door
     ANALYZERS: {MODEL},
     GATE: {MODEL, f"{CAPTURE}.secrets"},
-    # Token arithmetic lives in one decoder file; Captured is how answers carry a trace's own words.
+    # Token arithmetic lives in one decoder file; Captured is how answers carry a trace's own words,
+    # and a difference must not cut through the tag of a credential.
     f"{MCP}.answers": {
         ANALYZERS,
         MODEL,
@@ -85,6 +86,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         f"{CAPTURE}.store",
         f"{CAPTURE}.decoders.usage",
         f"{GATE}.captured",
+        f"{GATE}.secrets",
     },
     f"{MCP}.text": {ANALYZERS, MODEL, f"{MCP}.answers", GATE},
     f"{MCP}.tools": {ANALYZERS, MODEL, f"{MCP}.answers", GATE, ERRORS},

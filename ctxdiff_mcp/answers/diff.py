@@ -14,6 +14,7 @@ from ctxdiff_mcp.answers.refs import BlockRef, RunRef
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name
+from ctxdiff_mcp.gate.secrets import tags_as_characters
 
 LARGE = 20_000
 """Code points of two texts from which their difference is remembered."""
@@ -142,11 +143,12 @@ class Diff:
         budget = None if max_chars is None else Budget(max_chars=max_chars)
         found = whole = self._hunk(change, old, new, budget)
         masked = mask(old), mask(new)
-        if masked != (old, new):
-            found = hunk(*masked, budget)
+        (short_old, short_new), tags = tags_as_characters(*masked)
+        if (short_old, short_new) != (old, new):
+            found = hunk(short_old, short_new, budget)
         return Edit(
             pieces=tuple(
-                Piece(s.op, Captured(s.text), s.omitted_before, s.omitted_after)
+                Piece(s.op, Captured(s.text.translate(tags)), s.omitted_before, s.omitted_after)
                 for s in found.segments
             ),
             equal_chars=whole.equal_chars,

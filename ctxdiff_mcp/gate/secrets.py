@@ -15,7 +15,7 @@ from ctxdiff_capture.secrets import detect
 from ctxdiff_capture.secrets.detect import Span
 from ctxdiff_capture.secrets.tags import identity_of, is_tag, tag_of, tags_in
 
-__all__ = ["SecretTags", "is_tag", "secret_spans"]
+__all__ = ["SecretTags", "is_tag", "secret_spans", "tags_as_characters"]
 
 PART_CHARS = 5
 """Of a credential: a piece of it that long, or longer, is shown as its tag too."""
@@ -42,6 +42,21 @@ def secret_spans(text: str) -> list[Span]:
         if len(_places) > REMEMBERED:
             _places.popitem(last=False)
     return found
+
+
+def tags_as_characters(*texts: str) -> tuple[list[str], dict[int, str]]:
+    """The texts with each tag as one character, and the tags, as a table for `str.translate`.
+
+    A comparison then tells that one credential took another's place, and cuts through no tag.
+    """
+    tags = dict.fromkeys(tag_of(*tag) for text in texts for tag in tags_in(text))
+    used = set("".join(texts)) if tags else set()
+    free = (code for code in range(0xF0000, 0x10FFFE) if chr(code) not in used)
+    table = dict(zip(free, tags, strict=False))
+    short = list(texts)
+    for code, tag in table.items():
+        short = [text.replace(tag, chr(code)) for text in short]
+    return short, table
 
 
 class SecretTags:

@@ -222,3 +222,46 @@ def test_every_credential_is_a_tag_however_a_text_spells_it(shape: str, spelling
     assert pieces_shown(shown, (one,)) == []
     assert tags.masked(spell(one.text)) == shown
     assert tags.masked(spell(other.text)) != shown
+
+
+def answers(folder: Path, policy: Policy, *asked: tuple[str, dict[str, Any]]) -> list[str]:
+    source = Source(folder)
+    context = Context(source, policy)
+    try:
+        return [run_tool(BY_NAME[tool], context, given)[0] for tool, given in asked]
+    finally:
+        source.close()
+
+
+def test_a_credential_has_one_tag_in_all_answers_so_that_a_diff_shows_a_change(
+    new_trace: Callable[..., Path], block: Any, turn: Any
+) -> None:
+    chance = random.Random("tags")
+    old, new = (DRAWERS["prefix ghp_"](chance).text for _ in range(2))
+    folder = new_trace(
+        turn([block(f"use {old} for the shop", "system"), block(f"and {new}")]),
+        turn([block(f"use {new} for the shop", "system"), block(f"and {new}")]),
+    ).parent
+    read, diff, again = answers(
+        folder,
+        Policy(),
+        ("ctxdiff_block", {"run": "demo", "turn": 1, "position": 0}),
+        ("ctxdiff_diff", {"run": "demo", "turn_a": 1, "turn_b": 2}),
+        ("ctxdiff_block", {"run": "demo", "turn": 2, "position": 1}),
+    )
+    assert "use [secret:github-token#1] for the shop" in read
+    assert pieces_shown(diff, (Credential("", old), Credential("", new))) == []
+    assert ("github-token#1]" in diff, "github-token#2]" in diff) == (True, True)
+    assert "and [secret:github-token#2]" in again
+
+
+def test_credentials_are_shown_as_recorded_when_the_user_wants_it(
+    new_trace: Callable[..., Path], block: Any, turn: Any
+) -> None:
+    key = DRAWERS["prefix ghp_"](random.Random(1)).text
+    folder = new_trace(turn([block(f"use {key}")], agent=key)).parent
+    asked = ("ctxdiff_block", {"run": "demo", "turn": 1, "position": 0})
+    (masked,) = answers(folder, Policy(), asked)
+    (shown,) = answers(folder, Policy(mask_secrets=False), asked)
+    assert "\nuse [secret:github-token#1]\n" in masked
+    assert f"\nuse {key}\n" in shown
