@@ -17,7 +17,10 @@ from ctxdiff_capture.errors import (
     NotATrace,
     StoreBusy,
     StoreError,
+    TooLarge,
     TraceNotFound,
+    UnfinishedChange,
+    UnsafeTrace,
     UnsupportedVersion,
 )
 from ctxdiff_capture.model import Session
@@ -41,11 +44,21 @@ SESSION_CHARS = 8
 
 REASONS: tuple[tuple[type[StoreError], str], ...] = (
     (UnsupportedVersion, "written_by_a_newer_version"),
+    (UnfinishedChange, "unfinished_change"),
     (StoreBusy, "busy"),
+    (TooLarge, "too_large"),
     (EmptyTrace, "no_session"),
     (TraceNotFound, "gone"),
+    (UnsafeTrace, "unsafe_schema"),
     (NotATrace, "not_a_trace"),
 )
+
+
+def limit_sqlite() -> None:
+    """Bound what SQLite holds in memory in this whole process; for one that only reads traces."""
+    from ctxdiff_capture.store.defence import limit_memory  # noqa: PLC0415  see above
+
+    limit_memory()
 
 
 _Key: TypeAlias = tuple[Path, str, tuple[int, ...] | None]

@@ -10,7 +10,10 @@ from ctxdiff_capture.errors import (
     NotATrace,
     StoreBusy,
     StoreError,
+    TooLarge,
     TraceNotFound,
+    UnfinishedChange,
+    UnsafeTrace,
     UnsupportedVersion,
 )
 
@@ -44,9 +47,20 @@ _NEXT: dict[Problem, str] = {
 }
 _STORE: tuple[tuple[type[StoreError], str, str], ...] = (
     (UnsupportedVersion, "newer_version", "the file was written by a newer program; upgrade"),
+    (
+        UnfinishedChange,
+        "unfinished_change",
+        "a journal lies beside the file; let its writer end, or open it once with its writer",
+    ),
     (StoreBusy, "busy", "another program is changing the file; ask again in a moment"),
     (EmptyTrace, "no_session", "the file holds no session; use another run"),
     (TraceNotFound, "gone", "the file or its session is no longer there; list the runs again"),
+    (TooLarge, "too_large", "the file, or a part of it, is larger than is read; use another run"),
+    (
+        UnsafeTrace,
+        "unsafe_schema",
+        "the file has what no trace has, such as views; use another run",
+    ),
     (NotATrace, "not_a_trace", "the file is damaged or no trace; use another run"),
     (StoreError, "unreadable", "the file cannot be read; use another run"),
 )

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from ctxdiff_mcp.answers.folder import TraceFile
-from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.source import Source, limit_sqlite
 from ctxdiff_mcp.answers.watch import Watch
 from ctxdiff_mcp.worker import limits
 from ctxdiff_mcp.worker.answerer import InProcess
@@ -57,6 +57,7 @@ def serve_questions(
     if is_own_process:
         _log_alone(withheld=setup.policy.hides_text)
         limits.limit_process()
+        limit_sqlite()
     watch = Watched(channel, setup, is_own_process=is_own_process)
     answerer = InProcess(Source(setup.root, watch), setup.policy, setup.prices)
     setup.memory.recall(answerer.source, setup.policy)

@@ -37,6 +37,8 @@ _STEPS_BETWEEN_LOOKS = 10_000
 """Steps of SQLite's machine between two looks at the clock: some 0.1 ms."""
 _STEPS_OF_VETTING = 20_000
 """What the schema of a trace takes many times over; it is parsed before anything else is known."""
+_TEXTS_AT_ONCE_BYTES = 16 * 2**20
+"""Of several texts; a single one may be longer."""
 
 T = TypeVar("T")
 _OPENINGS = 3
@@ -279,7 +281,7 @@ class SQLiteReader:
     def _texts(self, content_hashes: Sequence[str]) -> dict[str, str]:
         """As `texts`."""
         try:
-            blocks = self._blocks(content_hashes)
+            blocks = self._blocks(content_hashes, _TEXTS_AT_ONCE_BYTES)
         except TooLarge:
             blocks = self._blocks(self._first_that_fit(content_hashes))
         return {content_hash: block.text for content_hash, block in blocks.items()}
@@ -296,17 +298,19 @@ class SQLiteReader:
             sizes |= dict(self._connection.execute(query, chunk))
         known = [content_hash for content_hash in hashes if sizes.get(content_hash) is not None]
         total = accumulate(sizes[content_hash] for content_hash in known)
-        fitting = sum(1 for _ in takewhile(lambda size: size <= MAX_TEXT_BYTES, total))
+        fitting = sum(1 for _ in takewhile(lambda size: size <= _TEXTS_AT_ONCE_BYTES, total))
         return known[: max(1, fitting)]
 
-    def _blocks(self, content_hashes: Iterable[str]) -> dict[str, Block]:
+    def _blocks(
+        self, content_hashes: Iterable[str], most_chars: int = MAX_TEXT_BYTES
+    ) -> dict[str, Block]:
         """Whole blocks by hash; unknown ones, and any with too long a text, are absent.
 
         Raises:
-            TooLarge: their texts together are too long.
+            TooLarge: their texts together have more than `most_chars`.
         """
         blocks: dict[str, Block] = {}
-        left = MAX_TEXT_BYTES
+        left = most_chars
         for marks, chunk in chunks(content_hashes):
             query = (
                 "select content_hash, role, kind, token_count, token_method, text from block"  # noqa: S608 - only question marks
