@@ -48,8 +48,8 @@ class StdioServer:
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._errors: list[bytes] = []
         self._number = 0
-        self._peaks: dict[int, int] = {}
-        """Peak of resident memory by process, in kB."""
+        self.peak_megabytes = 0.0
+        """The most memory that the server and its children held, as far as seen after answers."""
         self._threads = [
             threading.Thread(target=work, daemon=True)
             for work in (self._read_answers, self._read_errors)
@@ -64,11 +64,6 @@ class StdioServer:
     def call(self, tool: str, **arguments: Any) -> Answered:
         """One call of a tool."""
         return self._ask("tools/call", {"name": tool, "arguments": arguments})
-
-    @property
-    def peak_megabytes(self) -> float:
-        """The most memory that the server and its children held, as far as seen after answers."""
-        return sum(self._peaks.values()) / 1024
 
     @property
     def errors(self) -> str:
@@ -121,11 +116,14 @@ class StdioServer:
             self._process.stdin.flush()
 
     def _measure(self) -> None:
+        """Of the processes that are there now: one that was replaced holds nothing any more."""
+        held = 0
         for process in self._family():
             with contextlib.suppress(OSError, StopIteration, ValueError):
                 lines = Path(f"/proc/{process}/status").read_text().splitlines()
                 line = next(line for line in lines if line.startswith("VmHWM"))
-                self._peaks[process] = max(self._peaks.get(process, 0), int(line.split()[1]))
+                held += int(line.split()[1])
+        self.peak_megabytes = max(self.peak_megabytes, held / 1024)
 
     def _worked(self) -> float:
         """Seconds of computing so far, those of children that ended among them."""
