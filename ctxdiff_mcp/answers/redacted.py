@@ -63,6 +63,12 @@ class RedactedSource(Source):
                 self._redacted[opened] = found
             return found
 
+    def close(self) -> None:
+        """Release every file."""
+        with self._lock:
+            self._redacted.clear()
+            super().close()
+
 
 class _Redacted(OpenRun):
     """A run without its words."""

@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
 
 from ctxdiff_mcp.answers.folder import TraceFile
@@ -141,7 +141,8 @@ class _Listener:
     def next_question(self) -> Message | None:
         """The question that has waited longest, or the next; None when the server is gone."""
         while self._to_import and self._questions.empty():
-            import_module(self._to_import.pop(0))
+            with suppress(Exception):  # who needs it will say so, and no other question suffers
+                import_module(self._to_import.pop(0))
             if not self._to_import:
                 # A question makes many objects; looking through the rest each time costs a sixth.
                 gc.freeze()

@@ -348,6 +348,19 @@ def test_a_reader_imports_nothing_of_the_current_folder_and_gets_no_keys(
     assert not Path(f"/proc/{pid_of(supervisor)}/cwd").readlink().is_relative_to(here)
 
 
+def test_a_part_that_cannot_be_imported_is_missed_by_its_questions_alone(
+    supervised: Supervised, traces: Traces
+) -> None:
+    traces("good")
+    supervisor = supervised("import sys; sys.modules['ctxdiff_mcp.answers.search'] = None")
+    assert not supervisor.answer("ctxdiff_runs", {}).is_error
+    pid = pid_of(supervisor)
+    asked = {"run": "good", "query": "one"}
+    assert supervisor.answer("ctxdiff_search", asked).text.startswith("error internal error ")
+    assert not supervisor.answer("ctxdiff_explain", {"run": "good"}).is_error
+    assert pid_of(supervisor) == pid
+
+
 # Where no process can be had.
 
 
