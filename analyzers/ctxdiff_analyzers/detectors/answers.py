@@ -132,7 +132,10 @@ def _says_something(scene: Scene, block: int) -> bool:
     text = scene.text(head)
     if not text.strip() or part_type(text) in SILENT:
         return False
-    return part_type(text) not in TEXTS or bool(joined([json.loads(text)]).strip())
+    if part_type(text) not in TEXTS:
+        return True
+    said = joined([json.loads(text)])  # a part without its text is given back as it is
+    return isinstance(said, str) and bool(said.strip())
 
 
 def _evidence(scene: Scene, counts: tuple[tuple[str, int], ...] = ()) -> Evidence:

@@ -63,7 +63,7 @@ def _unreadable(exchange: Exchange) -> CallError | None:
     if start is None or partial:
         return None
     try:
-        json.loads(exchange.response or b"")
+        json.loads(exchange.response or b"", strict=False)
     except (ValueError, RecursionError):
         return CallError("UnreadableAnswer", f"the answer is no JSON: {start}", exchange.status)
     return None
@@ -90,7 +90,8 @@ def _body(data: bytes, fold: Fold, *, is_stream: bool) -> tuple[dict[str, Json],
 
 def _json(data: bytes) -> dict[str, Json]:
     try:
-        value = json.loads(data)
+        # Raw line ends in a text are no JSON, and yet what the host was sent.
+        value = json.loads(data, strict=False)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -21,6 +21,7 @@ STARTS = (b"\0",)
 """What a stream of frames begins with: no frame is as long as 16 MB."""
 EXCEPTION = "exception"
 """Under what an event tells that the stream failed."""
+_read = json.JSONDecoder(strict=False).decode
 _PRELUDE = struct.Struct(">III")
 _CHECKSUM = struct.Struct(">I")
 _LONGEST = 2**24
@@ -104,7 +105,7 @@ def _headers(data: bytes) -> dict[str, str] | None:
 
 def _json_object(data: bytes) -> dict[str, Json]:
     try:
-        value = json.loads(data)
+        value = _read(data.decode())
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

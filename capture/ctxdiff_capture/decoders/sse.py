@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ctxdiff_capture.model import Json
 
+_read = json.JSONDecoder(strict=False).decode
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -52,7 +53,7 @@ def json_events(stream: bytes) -> Iterator[dict[str, Json]]:
     """The events whose data is a JSON object; `[DONE]` and a torn last one are left out."""
     for event in events(stream):
         try:
-            value = json.loads(event.data)
+            value = _read(event.data)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):

@@ -164,3 +164,15 @@ def test_an_answer_that_is_no_json_is_an_error_of_the_call(decoded):
 @pytest.mark.parametrize("body", [b"", b"{}", b" ", b"[]"])
 def test_an_answer_that_says_nothing_is_no_error(decoded, body):
     assert decoded(REQUEST, body).error is None
+
+
+def test_a_raw_line_end_in_a_text_of_an_answer_costs_nothing_of_it(decoded):
+    body = b'{"id": "c1", "choices": [{"message": {"role": "assistant", "content": "a\nb"}}]}'
+    call = decoded({"messages": []}, body)
+    assert ([p.block.text for p in call.outputs], call.error) == (["a\nb"], None)
+
+
+def test_a_control_character_in_an_event_costs_nothing_of_it(decoded):
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "a\x0bb"}}]}\n\n'
+    call = decoded({"messages": []}, event, is_event_stream=True)
+    assert ([p.block.text for p in call.outputs], call.error) == (["a\x0bb"], None)

@@ -171,6 +171,19 @@ def test_a_trace_of_any_bodies_can_be_asked_everything(tmp_path: Path) -> None:
         holds()
 
 
+@pytest.mark.parametrize("said", [None, 5, [], {}, "", " "])
+def test_a_text_part_without_its_text_is_an_empty_answer(tmp_path: Path, said: object) -> None:
+    *_, last = log_of("anthropic.messages")
+    last["response"]["content"] = [{"type": "text", "text": said}]
+    log = tmp_path / "empty.jsonl"
+    log.write_bytes(json_bytes(last))
+    import_log(log, tmp_path / "empty.ctrace")
+    source = Source(tmp_path)
+    answer = asked(InProcess(source, Policy()), "ctxdiff_explain", {"run": "latest", "turn": 1})
+    source.close()
+    assert "empty" in answer.text.partition("⟦")[0]
+
+
 EVERYTHING: list[tuple[str, dict[str, Any]]] = [
     ("ctxdiff_runs", {}),
     ("ctxdiff_explain", {"run": "latest"}),
