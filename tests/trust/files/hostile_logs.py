@@ -34,8 +34,8 @@ def journal_with_super_journal(folder: Path) -> None:
     victim = folder / "victim.txt"
     victim.write_text("keep me")
     (folder / "x.ctrace-journal").write_bytes(_journal(str(victim)))
-    (folder / "y.ctrace-journal").write_bytes(_journal("victim.txt"))
     trace(folder / "y.ctrace")
+    (folder / "y.ctrace-journal").write_bytes(_journal("victim.txt"))
 
 
 @case()

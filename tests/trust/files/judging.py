@@ -109,6 +109,8 @@ def _asked(
     server: StdioServer, bystander: str, is_still: bool
 ) -> Iterator[tuple[str, Answered, Answered | None]]:
     """Every question with its answer and, where it is asked twice, the second one."""
+    # A first list may be incomplete where the machine is busy, and says so.
+    yield "the first list", server.call("ctxdiff_runs", limit=100), None
     listing = server.call("ctxdiff_runs", limit=100)
     again = server.call("ctxdiff_runs", limit=100) if is_still else None
     yield "ctxdiff_runs {}", listing, again
