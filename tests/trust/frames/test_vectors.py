@@ -15,7 +15,7 @@ from tests.trust.frames.properties import PROPERTIES, Answer
 from tests.trust.frames.vectors import Vector, vectors
 from tests.trust.goals import attempts
 
-EVERY = attempts(12, 1)
+EVERY = attempts(24, 1)
 """Which vectors go through all questions, over the wire; the others through those of their place."""
 BATCH = 28
 """Vectors that share a folder and a server."""
@@ -55,15 +55,19 @@ def asked(number: int, vector: Vector, *, whole: bool) -> Iterator[planted.Quest
     """What is asked about a vector's runs."""
     run, other = f"#{session(number, 'a')[:12]}", f"#{session(number, 'b')[:12]}"
     everything = list(planted.questions(run, other))
-    yield from everything if whole else everything[number % 10 :: 10]
+    yield from everything if whole else everything[number % 16 :: 16]
     if vector.sink.startswith("arg."):
-        run = f"#{PLAIN[:12]}"
-        for tool in TOOLS:
-            for argument in tool.arguments:
-                if isinstance(argument, Text) or argument.name == vector.sink[4:]:
-                    base = {"run": run} if tool.name != "ctxdiff_runs" else {}
-                    yield tool.name, {**base, "turn": 1, argument.name: vector.text}
-                    yield tool.name, {**base, argument.name: vector.text}
+        yield from list(_wrong(vector, f"#{PLAIN[:12]}"))[number % 4 :: attempts(4, 1)]
+
+
+def _wrong(vector: Vector, run: str) -> Iterator[planted.Question]:
+    """Calls of all tools with the vector as an argument."""
+    for tool in TOOLS:
+        for argument in tool.arguments:
+            if isinstance(argument, Text) or argument.name == vector.sink[4:]:
+                base = {"run": run} if tool.name != "ctxdiff_runs" else {}
+                yield tool.name, {**base, "turn": 1, argument.name: vector.text}
+                yield tool.name, {**base, argument.name: vector.text}
 
 
 def page(tools: Here | Server, number: int, vector: Vector) -> Answer:
