@@ -56,7 +56,7 @@ def open_reader(
 
     Args:
         source: a path, taken as it is, or a destination.
-        seconds_per_question: how long SQLite may work on one question.
+        seconds_per_question: how long SQLite may work on one question, in processor time.
         follow_links: whether `source` may be a link, as a person names one; what was found in a
             folder may not.
 
