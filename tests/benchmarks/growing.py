@@ -5,10 +5,10 @@
 The real SDK is answered in memory after 20 ms, which any model takes. Recorded by us and by the peer,
 each in a process of its own and from compiled modules, every turn is asked twice, by the client
 itself and by the recorded one, in turn the first: `cpu` is what the second takes more on its thread,
-and all that other threads take until every call is in the file. `memory` is the peak of the resident set beyond that of the loop
-without a recorder, `later` what is beyond it at the end. Medians of the rounds count. Then what
-recording adds on the call path at some turns, as `call_path.py` measures it, with the same rest before
-each call.
+and all that other threads take until every call is in the file. `memory` is the peak of the resident
+set beyond that of the loop without a recorder, `later` what is beyond it at the end. Medians of the
+rounds count. Then what recording adds on the call path at some turns, as `call_path.py` measures it,
+with the same rest before each call.
 """
 
 from __future__ import annotations
