@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -112,11 +113,17 @@ class Judge:
         """Of all frames so far."""
         self.broken: dict[str, list[str]] = {}
         self._answers = 0
+        self._tried: Counter[str] = Counter()
+        """Answers that could break a row that not every answer can."""
         self._cost = 0
 
     def hear(self, answer: Answer, of: object = "", *more: str) -> Answer:
         """Judge an answer; `of` names it where it is broken, `more` are further properties."""
         self._answers += 1
+        for row in ("inverse", "pages"):
+            self._tried[row] += answer.source is not None
+        self._tried["cap"] += answer.line is not None
+        self._tried["echo"] += bool(answer.wrote)
         found = failures(replace(answer, earlier=self.words), *more)
         for row, whys in found.items():
             self.broken.setdefault(row, []).extend(f"{of}: {why}" for why in whys)
@@ -129,7 +136,9 @@ class Judge:
     def count(self, attempts: int, part: str) -> None:
         """Fill the rows of the table, and fail where something was broken."""
         for row in ROWS:
-            getattr(GOALS, row).add(attempts, len(self.broken.get(row, [])), part=part)
+            broken, tried = len(self.broken.get(row, [])), self._tried.get(row, attempts)
+            if tried or broken:
+                getattr(GOALS, row).add(tried, broken, part=part)
         GOALS.frame.add(self._answers, self._cost)
         if self.broken or self._cost > GOALS.frame.most:
             shown = "\n".join(
