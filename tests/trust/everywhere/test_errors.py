@@ -121,7 +121,7 @@ def test_a_question_that_does_not_fit_is_told_so_in_fixed_words(runs: Path, code
     hidden = asked(runs, Policy("all"))(*QUESTIONS[code])
     assert "CNRY" not in hidden
     assert WORDS.fullmatch(hidden)
-    GOALS.echo.add(2, part=code)
+    GOALS.echo.add(2)
 
 
 def test_a_folder_without_runs_and_a_mode_without_search_say_so(runs: Path, tmp_path: Path) -> None:
