@@ -59,6 +59,7 @@ class Writer:
     def stop(self) -> None:
         """Freeze it where it is, perhaps in the middle of a commit."""
         self._process.send_signal(signal.SIGSTOP)
+        os.waitpid(self._process.pid, os.WUNTRACED)  # it runs on for a moment
 
     def go_on(self) -> None:
         """Undo `stop`."""
