@@ -9,9 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxdiff_capture.model import Block, Call, Decision, Json, LabelSource, Placement, Stage
 from ctxdiff_capture.store.pieces import inflated
-from ctxdiff_capture.store.values import parsed, storable, storable_or_none, text, text_or_none
+from ctxdiff_capture.store.values import (
+    MAX_JSON_BYTES,
+    parsed,
+    storable,
+    storable_or_none,
+    text,
+    text_or_none,
+)
 
-_MAX_PACKED_BYTES = 64 * 2**20
+_MAX_PACKED_BYTES = MAX_JSON_BYTES
 _MAX_INTEGER = 2**63 - 1
 
 
