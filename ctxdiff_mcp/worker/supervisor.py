@@ -21,7 +21,7 @@ from ctxdiff_mcp.worker.setup import Setup
 
 log = logging.getLogger("ctxdiff")
 
-SECONDS = 4.5
+SECONDS = 4.0
 """Of a question, from when a worker takes it up, restarts included."""
 SECONDS_TO_START = 30.0
 LARGEST_UNLIMITED = 64 * 2**20
