@@ -101,7 +101,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         ERRORS,
         f"{MCP}._version",
     },
-    f"{MCP}.worker": {f"{MCP}.tools", f"{MCP}.answers", f"{MCP}.text.log", GATE},
+    f"{MCP}.worker": {
+        f"{MCP}.tools",
+        f"{MCP}.answers",
+        f"{MCP}.text.log",
+        GATE,
+        f"{CAPTURE}.store.temporary",
+    },
     f"{MCP}.cli": {
         f"{MCP}.answers",
         f"{MCP}.text",

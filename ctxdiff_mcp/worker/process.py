@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from ctxdiff_capture.store.temporary import temporary_folder
+
 from ctxdiff_mcp.worker.frames import Message, PipeChannel
 from ctxdiff_mcp.worker.setup import Setup
 
@@ -68,8 +70,9 @@ class ProcessWorker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=_environment(self._folder),
-                # Relative names, should a file make SQLite use any, lead to an empty place.
-                cwd=self._folder,
+                # Relative names, should a file make SQLite use any, lead to an empty place; at the
+                # least not into the folder where the server was started.
+                cwd=self._folder or os.path.abspath(os.sep),  # noqa: PTH100  the root, or a drive's
             )
         except BaseException:
             self._remove_folder()
@@ -189,7 +192,7 @@ def _command() -> list[str]:
 def _private_folder() -> Path | None:
     """An empty folder for the worker's copies of traces that are being written."""
     try:
-        return Path(tempfile.mkdtemp(prefix="ctxdiff-worker-"))
+        return Path(tempfile.mkdtemp(prefix="ctxdiff-worker-", dir=temporary_folder()))
     except OSError:
         return None  # only such traces cannot be read
 

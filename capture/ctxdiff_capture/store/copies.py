@@ -21,6 +21,7 @@ from urllib.parse import quote
 from ctxdiff_capture.errors import NotATrace, StoreError
 from ctxdiff_capture.store.careful import CarefulFile, FileState
 from ctxdiff_capture.store.defence import defend
+from ctxdiff_capture.store.temporary import temporary_folder
 
 try:
     import fcntl
@@ -126,7 +127,7 @@ class _Room:
     def __init__(self) -> None:
         self.owner = os.getpid()
         # Prepared under another name, so that nobody sweeps it before it is locked.
-        folder = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}"))
+        folder = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=temporary_folder()))
         if fcntl is not None:
             # Never closed: the lock lasts as long as the process.
             fcntl.flock(os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
@@ -143,7 +144,7 @@ def _sweep() -> None:
     """Remove the rooms of processes that were killed: those whose lock nobody holds."""
     if fcntl is None:
         return
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+    with suppress(OSError), os.scandir(temporary_folder()) as entries:
         rooms = [
             Path(entry.path)
             for entry in entries

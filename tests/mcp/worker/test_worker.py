@@ -192,6 +192,28 @@ def test_a_trace_that_is_being_written_is_read_and_no_copy_is_left(
     assert list(place.iterdir()) == []
 
 
+def test_without_a_folder_for_temporary_files_the_project_is_not_written_to(
+    supervised: Supervised,
+    traces: Traces,
+    new_session: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traces("good")
+    session = new_session(1)
+    project = tmp_path / "runs"
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("ctxdiff_capture.store.temporary._usual", list)
+    os.utime(project, (0, 0))
+    supervisor = supervised("from ctxdiff_capture.store import temporary; temporary._usual = list")
+    assert unreadable(supervisor) == "not readable: live (unreadable)"
+    assert not supervisor.answer("ctxdiff_explain", {"run": "good"}).is_error
+    assert not Path(f"/proc/{pid_of(supervisor)}/cwd").readlink().is_relative_to(project)
+    assert project.stat().st_mtime == 0
+    session.close()
+
+
 def test_many_questions_at_once_are_all_answered_beside_one_that_hangs(
     supervised: Supervised, traces: Traces
 ) -> None:

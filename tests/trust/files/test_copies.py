@@ -167,3 +167,17 @@ def test_a_file_that_is_swapped_while_it_is_opened_never_shows_another(tmp_path:
         ended.set()
         swapping.join()
     assert "secret" not in seen
+
+
+def test_without_a_folder_for_temporary_files_no_other_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = logged(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(copies.COPIES, "_room", None)
+    monkeypatch.setattr("ctxdiff_capture.store.temporary._usual", lambda: [str(tmp_path / "none")])
+    os.utime(tmp_path, (0, 0))
+    with pytest.raises(StoreError, match=r"cannot be copied \(there is no folder for temporary"):
+        open_reader(path)
+    assert tmp_path.stat().st_mtime == 0
