@@ -15,12 +15,17 @@ from ctxdiff_capture.secrets import detect
 from ctxdiff_capture.secrets.detect import Span
 from ctxdiff_capture.secrets.tags import identity_of, is_tag, tag_of, tags_in
 
-__all__ = ["SecretTags", "is_tag", "secret_spans", "tags_as_characters"]
+__all__ = ["SecretTags", "Span", "is_tag", "secret_spans", "tags_as_characters"]
 
 PART_CHARS = 5
 """Of a credential: a piece of it that long, or longer, is shown as its tag too."""
 SHORTEST = 3
 """A shorter value (`://me:x@`) cannot be told from the letters around it."""
+OVERLAP = 65_536
+"""Code points in front of a stretch and behind it that are looked through with it. A private key
+is the longest credential: 20,000 code points, and three times as many where they are escaped."""
+LOOKED_THROUGH = 1_000_000
+"""Code points of a text that an excerpt was cut from; of a longer one, only what is around it."""
 REMEMBERED = 4_096
 """Texts of which it is remembered where they have credentials, by digest: an answer says the same
 names in line after line, and pages and repeated questions would look through a megabyte each."""
@@ -29,8 +34,21 @@ _places: OrderedDict[bytes, list[Span]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def secret_spans(text: str) -> list[Span]:
-    """The credentials in a text, ascending, without overlap. Not to be changed."""
+def secret_spans(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+    """The credentials in a text, ascending, without overlap: those that reach into a stretch.
+
+    It costs as much as the stretch from `start` to `end` and what is around it, however long the
+    text is: a credential of up to `OVERLAP` code points is found as in the whole text.
+    """
+    stop = len(text) if end is None else end
+    first, last = max(0, start - OVERLAP), min(stop + OVERLAP, len(text))
+    found = _spans(text[first:last])
+    moved = (Span(one.start + first, one.end + first, one.kind) for one in found)
+    return [one for one in moved if one.end > start and one.start < stop]
+
+
+def _spans(text: str) -> list[Span]:
+    """The credentials in a text. Not to be changed."""
     key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
     with _lock:
         if key in _places:
@@ -115,8 +133,10 @@ class SecretTags:
         `text` is an excerpt of `origins`, however it was cut and joined.
         """
         found = []
+        short = [origin for origin in origins if len(origin) <= LOOKED_THROUGH]
         for origin in origins:
-            for span in secret_spans(origin):
+            is_long = len(origin) > LOOKED_THROUGH
+            for span in _around(text, origin, short) if is_long else secret_spans(origin):
                 value = origin[span.start : span.end]
                 found += [(at, end, self.tag(span.kind, value)) for at, end in _pieces(text, value)]
         parts, done = [], 0
@@ -125,6 +145,28 @@ class SecretTags:
                 parts += [text[done:at], tag]
             done = max(done, end)
         return "".join([*parts, text[done:]])
+
+
+def _around(text: str, origin: str, others: Sequence[str]) -> list[Span]:
+    """The credentials of a long origin about the places where pieces of the text stand in it.
+
+    What stands in one of the others as it is, is taken for a piece of that one.
+    """
+    found: dict[int, Span] = {}
+    waiting = [piece for piece in text.split("…") if piece.strip()]
+    while waiting:
+        piece = waiting.pop()
+        if any(piece in other for other in others):
+            continue
+        at = origin.find(piece)
+        if at >= 0:
+            for start in {at, origin.rfind(piece)}:
+                spans = secret_spans(origin, start, start + len(piece))
+                found |= {span.start: span for span in spans}
+        elif len(piece) >= 2 * PART_CHARS:
+            middle = len(piece) // 2
+            waiting += [piece[:middle], piece[middle:]]
+    return [found[start] for start in sorted(found)]
 
 
 def _pieces(text: str, value: str) -> list[tuple[int, int]]:
