@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 MAX_OPEN = 8
 """Runs kept open at the same time."""
+SECONDS_TO_TRY_AGAIN = 10.0
+"""After these a file is read again about which nothing was found out, even if it did not change."""
 SESSION_CHARS = 8
 """Characters of a session's id in a handle, more where they do not tell a file's sessions apart."""
 
@@ -65,6 +68,16 @@ _Key: TypeAlias = tuple[Path, str, tuple[int, ...] | None]
 """Of an open run: its file, its session, and its turns where it has not all."""
 _Read: TypeAlias = tuple[TraceFile, Sequence[Session] | str]
 """A file with its sessions, or why these cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was found out of a file."""
+
+    identity: Identity
+    sessions: Sequence[Session] | str
+    until: float
+    """On a monotonic clock; then it is looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +124,7 @@ class Source:
         self.root = root
         self.watch = watch or Watch()
         self._lock = threading.RLock()
-        self._sessions: dict[Path, tuple[Identity, Sequence[Session] | str]] = {}
+        self._sessions: dict[Path, _Known] = {}
         self._open: OrderedDict[_Key, tuple[Identity, OpenRun]] = OrderedDict()
         self._handles: dict[tuple[str, str], int] = {}
         self._listing: tuple[Found, list[_Read], Listing] | None = None
@@ -229,8 +242,10 @@ class Source:
         refused = self.watch.refusal(file)
         if refused is not None:
             return refused
-        kept = self._sessions.get(file.path)
-        return kept[1] if kept is not None and kept[0] == file.identity else None
+        known = self._sessions.get(file.path)
+        if known is None or known.identity != file.identity or time.monotonic() > known.until:
+            return None
+        return known.sessions
 
     def _sessions_of(self, file: TraceFile) -> Sequence[Session] | str:
         """The file's sessions, or why they cannot be read."""
@@ -251,7 +266,9 @@ class Source:
             if reader is not None:
                 reader.close()
         if answer != "busy":
-            self._sessions[file.path] = (file.identity, answer)
+            # Why it is unreadable may lie elsewhere: a full disk, a right that came since.
+            until = time.monotonic() + SECONDS_TO_TRY_AGAIN if answer == "unreadable" else math.inf
+            self._sessions[file.path] = _Known(file.identity, answer, until)
         return answer
 
     def _listed(self, file: TraceFile, session: Session, starts: Mapping[str, str]) -> Listed:

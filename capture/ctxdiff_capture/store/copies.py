@@ -6,6 +6,7 @@ process, which is removed at its end; after a kill, by the next process that mak
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -20,7 +21,7 @@ from urllib.parse import quote
 
 from ctxdiff_capture.errors import NotATrace, StoreError
 from ctxdiff_capture.store.careful import CarefulFile, FileState
-from ctxdiff_capture.store.defence import defend
+from ctxdiff_capture.store.defence import defend, is_of_the_disk
 from ctxdiff_capture.store.temporary import temporary_folder
 
 try:
@@ -196,7 +197,12 @@ def _is_copied_alone(file: CarefulFile, log: CarefulFile, target: Path) -> bool:
 
 
 def _join(path: Path) -> None:
-    """Move the log of a private copy into it, so that any number of readers can share it."""
+    """Move the log of a private copy into it, so that any number of readers can share it.
+
+    Raises:
+        OSError: the disk has no room for it, or fails.
+        NotATrace: the file or the log is damaged.
+    """
     address = f"file:{quote(os.fsencode(path))}?mode=rw"
     try:
         with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
@@ -205,7 +211,9 @@ def _join(path: Path) -> None:
             connection.execute("pragma synchronous = off")
             defend(connection)
             connection.execute("pragma wal_checkpoint(truncate)")
-    except sqlite3.Error:
+    except sqlite3.Error as error:
+        if is_of_the_disk(error):
+            raise OSError(errno.EIO, str(error)) from None
         raise NotATrace(
             "a trace or the log beside it is damaged", remedy="open it once with its writer"
         ) from None

@@ -23,6 +23,7 @@ from ctxdiff_capture.model import (
     Stage,
 )
 from ctxdiff_capture.store.connection import open_untouched
+from ctxdiff_capture.store.defence import is_of_the_disk
 from ctxdiff_capture.store.extras import output_paths, read_detail
 from ctxdiff_capture.store.membership import read_inputs
 from ctxdiff_capture.store.numbering import Numbering
@@ -164,6 +165,8 @@ class SQLiteReader:
                 f"{self._path} took longer than {self._seconds:g} s to read",
                 remedy="ask about fewer turns; if it is small, the file may be damaged",
             )
+        if is_of_the_disk(error):
+            return StoreError(f"{self._path} cannot be read ({error})", remedy="check the disk")
         return NotATrace(f"{self._path} is damaged", remedy="ask once more, or record it again")
 
     def _changed(self) -> StoreBusy:
@@ -281,8 +284,9 @@ class SQLiteReader:
 
     def _texts(self, content_hashes: Sequence[str]) -> dict[str, str]:
         """As `texts`."""
+        most = MAX_TEXT_BYTES if len(content_hashes) == 1 else _TEXTS_AT_ONCE_BYTES
         try:
-            blocks = self._blocks(content_hashes, _TEXTS_AT_ONCE_BYTES)
+            blocks = self._blocks(content_hashes, most)
         except TooLarge:
             blocks = self._blocks(self._first_that_fit(content_hashes))
         return {content_hash: block.text for content_hash, block in blocks.items()}

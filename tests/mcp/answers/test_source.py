@@ -3,11 +3,13 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.store import open as opening_store
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,36 @@ def test_an_unforeseen_fault_of_one_file_hides_no_other(
     monkeypatch.setattr(opening_store, "open_reader", opening)
     source = Source(tmp_path / "runs")
     assert (handles(source), reasons(source)) == (["good"], {"cursed": "unreadable"})
+
+
+def test_a_file_that_could_not_be_read_for_a_reason_outside_of_it_is_tried_again(
+    new_trace: Callable[..., Path],
+    block: Any,
+    turn: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    new_trace(turn([block("x")]), name="good")
+    (tmp_path / "runs" / "noise.ctrace").write_bytes(b"x" * 5_000)
+    opened: list[str] = []
+    real = opening_store.open_reader
+    is_full = True
+
+    def opening(path: Path) -> Any:
+        opened.append(path.stem)
+        if is_full:
+            raise StoreError("cannot be copied", remedy="make room")
+        return real(path)
+
+    monkeypatch.setattr(opening_store, "open_reader", opening)
+    source = Source(tmp_path / "runs")
+    assert reasons(source) == {"good": "unreadable", "noise": "unreadable"}
+    is_full = False
+    assert reasons(source) == {"good": "unreadable", "noise": "unreadable"}
+    monkeypatch.setattr("time.monotonic", lambda: time.perf_counter() + 1e6)
+    for _ in range(2):
+        assert (handles(source), reasons(source)) == (["good"], {"noise": "not_a_trace"})
+    assert sorted(opened) == ["good", "good", "noise", "noise"]
 
 
 def test_links_and_hidden_folders_are_not_entered_and_depth_is_bounded(tmp_path: Path) -> None:

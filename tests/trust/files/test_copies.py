@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,8 @@ from ctxdiff_capture.store.open import open_reader
 
 from tests.trust.files.hostile import trace
 from tests.trust.files.hostile_logs import logged
+
+resource = pytest.importorskip("resource", reason="other rules of open files")
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="other rules of open files")
 
@@ -167,6 +172,59 @@ def test_a_file_that_is_swapped_while_it_is_opened_never_shows_another(tmp_path:
         ended.set()
         swapping.join()
     assert "secret" not in seen
+
+
+def test_where_a_copy_has_no_room_the_trace_is_not_called_damaged(
+    temp: Path, tmp_path: Path
+) -> None:
+    path = trace(tmp_path / "x.ctrace", pragma="journal_mode = wal")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("update run set project = ?", ("long" * 50_000,))
+        # The largest file that may be written, from nothing to enough for the joined copy.
+        for room in range(0, 500_001, 20_000):
+            with largest_file(room):
+                try:
+                    open_reader(path).close()
+                    break
+                except StoreError as refused:
+                    problem, remedy = refused.problem, refused.remedy
+            assert problem.startswith(f"{path} is being written and cannot be copied (")
+            assert remedy.startswith("make room in the folder for temporary files")
+            assert copied(temp) == []
+    assert 200_000 < room < 500_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the descriptor in /proc")
+def test_a_disk_that_fails_tells_nothing_of_the_trace(tmp_path: Path) -> None:
+    path = trace(tmp_path / "x.ctrace")
+    reader = open_reader(path)
+    numbers = [int(one.name) for one in Path("/proc/self/fd").iterdir() if is_of(one, path)]
+    with (tmp_path / "other").open("wb") as unreadable:
+        for number in numbers:
+            os.dup2(unreadable.fileno(), number)
+        with pytest.raises(StoreError, match="cannot be read") as refused:
+            reader.request("none")
+    assert type(refused.value) is StoreError
+    reader.close()
+
+
+def is_of(descriptor: Path, path: Path) -> bool:
+    """Whether an entry of `/proc/self/fd` leads to that file."""
+    try:
+        return descriptor.readlink() == path
+    except OSError:
+        return False
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let this process write no file larger than that."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_without_a_folder_for_temporary_files_no_other_is_written_to(
