@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ctxdiff_mcp.worker.frames import Message
+from ctxdiff_mcp.worker.limits import SECONDS_OF_LISTED_FILE
 from ctxdiff_mcp.worker.process import Death, Worker
 from ctxdiff_mcp.worker.quarantine import ENOUGH, Quarantine
 from ctxdiff_mcp.worker.setup import FileId
@@ -16,7 +17,7 @@ from ctxdiff_mcp.worker.setup import FileId
 SECONDS_BETWEEN_LOOKS = 0.05
 """At whether the caller has left."""
 SECONDS_OF_BLAME = 1.0
-"""A file of a list that was being read for less is not why a question was late."""
+"""A worker that waited for a file of a list for less was late for another reason."""
 SECONDS_OF_WORK = 1.0
 """CPU time on the run of a file; after less the machine was late, not the worker."""
 
@@ -82,20 +83,29 @@ class Asked:
         reading = self._reading
         if reading is None:
             return False
+        points: float
         if self.death == "late":
-            if reading.is_of_a_list:
-                is_at_fault = time.monotonic() - reading.since > SECONDS_OF_BLAME
-            else:
-                is_at_fault = self._worker.cpu_seconds - reading.cpu > SECONDS_OF_WORK
-            points = 1 if is_at_fault else 0
+            points = self._points_of_late(reading)
+        elif self.death == "killed":
+            # It tells nothing of the file; but what kills whoever lists it must not go on.
+            points = 1 if self.is_listing else 0
         else:
-            # Listing asks little of a file, and every question lists: once is enough. A kill from
-            # outside tells nothing of the file.
-            points = ENOUGH if self.is_listing and self.death != "killed" else 1
+            # Listing asks little of a file, and every question lists: once is enough.
+            points = ENOUGH if self.is_listing else 1
         is_slow = self.death in ("late", "took_too_long")
         return quarantine.blame(
             reading.file, "took_too_long" if is_slow else "stopped_the_reader", points
         )
+
+    def _points_of_late(self, reading: _Reading) -> float:
+        """On a busy machine, or halted, a worker is late and no file is to blame."""
+        worked = self._worker.cpu_seconds - reading.cpu
+        if not reading.is_of_a_list:
+            return 1 if worked > SECONDS_OF_WORK else 0
+        if self._worker.was_waiting:
+            return 1 if time.monotonic() - reading.since > SECONDS_OF_BLAME else 0
+        # A file that never ends would hide the others for as long as the machine is busy.
+        return ENOUGH * worked / SECONDS_OF_LISTED_FILE
 
     @property
     def is_listing(self) -> bool:

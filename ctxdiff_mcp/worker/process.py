@@ -32,7 +32,15 @@ KEPT_VARIABLES = frozenset(
 """Of the environment; a server's may hold keys, which its worker does not need."""
 
 Death: TypeAlias = Literal["took_too_long", "stopped", "killed"]
-"""How a worker ended: by its limit of CPU time, by itself, or by a kill from outside."""
+"""How a worker ended: by its limit of CPU time, by itself, or by a signal from outside."""
+_OWN_SIGNALS = frozenset(
+    getattr(signal, name, 0)
+    for name in (
+        *("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV"),
+        *("SIGSYS", "SIGTRAP", "SIGXCPU", "SIGXFSZ"),
+    )
+)
+"""What a process brings upon itself."""
 
 
 class Worker(Protocol):
@@ -42,6 +50,9 @@ class Worker(Protocol):
     """Its messages; None when it is gone."""
     cpu_seconds: float
     """CPU time of its life, once it was stopped; infinite where that cannot be told."""
+    was_waiting: bool
+    """Once it was stopped: whether it waited then, for a disk or a lock. False for one that had
+    work and no processor, or was halted; True where that cannot be told."""
 
     def send(self, message: Message) -> None:
         """Hand over a message; nothing happens when it is gone."""
@@ -82,7 +93,7 @@ class ProcessWorker:
         self._stdin = self._process.stdin
         self._channel = PipeChannel(self._process.stdout, self._stdin)
         self.inbox = _pumped(self._channel)
-        self.cpu_seconds = math.inf
+        self.cpu_seconds, self.was_waiting = math.inf, True
         self.send({"kind": "setup", "packed": setup.packed()})
 
     @property
@@ -97,6 +108,7 @@ class ProcessWorker:
 
     def stop(self) -> Death:
         """See `Worker`. Any thread may, also while another uses it."""
+        self.was_waiting = _state_of(self.pid) not in ("R", "T", "t")
         # Of a process that has ended by itself this changes nothing: its code tells how it did.
         self._process.kill()
         before = _cpu_of_children()
@@ -107,7 +119,7 @@ class ProcessWorker:
         self._remove_folder()
         if code == -getattr(signal, "SIGPROF", 0):
             return "took_too_long"
-        return "killed" if code == -getattr(signal, "SIGKILL", 0) else "stopped"
+        return "killed" if code < 0 and -code not in _OWN_SIGNALS else "stopped"
 
     def _remove_folder(self) -> None:
         if self._folder is not None:
@@ -120,7 +132,7 @@ class ThreadWorker:
     def __init__(self, setup: Setup) -> None:
         self._to_worker: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self.cpu_seconds = math.inf
+        self.cpu_seconds, self.was_waiting = math.inf, True
         self.send({"kind": "setup", "packed": setup.packed()})
         threading.Thread(target=self._serve, name="ctxdiff-worker", daemon=True).start()
 
@@ -173,6 +185,15 @@ def _pumped(channel: PipeChannel) -> queue.SimpleQueue[Message | None]:
 
     threading.Thread(target=pump, name="ctxdiff-worker-pipe", daemon=True).start()
     return inbox
+
+
+def _state_of(pid: int) -> str:
+    """The letter by which Linux tells what a process does; empty elsewhere. Source: proc(5)."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+    except OSError:
+        return ""
+    return told.rpartition(")")[2].strip()[:1]
 
 
 def _cpu_of_children() -> float:

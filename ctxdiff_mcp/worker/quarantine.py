@@ -16,9 +16,9 @@ ENOUGH = 2
 class Quarantine:
     """Points of files in one state each, and why they were given."""
 
-    _points: OrderedDict[FileId, tuple[int, str]] = field(default_factory=OrderedDict)
+    _points: OrderedDict[FileId, tuple[float, str]] = field(default_factory=OrderedDict)
 
-    def blame(self, file: FileId, reason: str, points: int) -> bool:
+    def blame(self, file: FileId, reason: str, points: float) -> bool:
         """Add points to a file, and tell whether it is refused from now on.
 
         `reason` is the word under which it will be listed.

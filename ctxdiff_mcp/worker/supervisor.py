@@ -55,7 +55,7 @@ class Supervisor:
         self._setup = setup if can_be_limited() else replace(setup, largest=LARGEST_UNLIMITED)
         self._start = start
         self._worker: Worker | None = None
-        self._is_ready = False
+        self._is_ready = self._was_ever_ready = False
         self._failed_starts = 0
         self._quarantine = Quarantine()
         self._questions: queue.SimpleQueue[_Question | None] = queue.SimpleQueue()
@@ -148,6 +148,7 @@ class Supervisor:
                 self._give_up_start(worker)
             elif message["kind"] == "ready":
                 self._is_ready, self._failed_starts = True, 0
+                self._was_ever_ready = True
 
     def _started_worker(self) -> Worker:
         """The worker, which may still be starting.
@@ -169,8 +170,10 @@ class Supervisor:
             return self._worker
 
     def _give_up_start(self, worker: Worker) -> None:
-        worker.stop()
+        death = worker.stop()
         self._worker = None
+        if death == "killed" and self._was_ever_ready:
+            return  # processes can be had here, and somebody ends them
         self._failed_starts += 1
         if self._failed_starts >= STARTS:
             self._use_threads()

@@ -43,10 +43,21 @@ def crash(path):
 def leave(path):
     os._exit(3)
 
-def killed(path):
-    if not os.path.isdir(f"{path}.met"):
-        os.mkdir(f"{path}.met")
-        os.kill(os.getpid(), signal.SIGKILL)
+def killed(path, number=signal.SIGKILL, times=1):
+    met = f"{path}.met"
+    os.makedirs(met, exist_ok=True)
+    if (before := len(os.listdir(met))) < times:
+        os.mkdir(f"{met}/{before}")
+        os.kill(os.getpid(), number)
+
+def ended(path):
+    killed(path, signal.SIGTERM)
+
+def often(path):
+    killed(path, times=5)
+
+def halted(path):
+    killed(path, signal.SIGSTOP, times=3)
 
 def old(path):
     if os.stat(path).st_mtime == 1_000: leave(path)

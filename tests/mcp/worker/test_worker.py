@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -119,13 +120,60 @@ def test_a_question_that_stops_its_reader_is_asked_again_once(
 
 
 @pytest.mark.parametrize("when", ["listed", "asked"])
-def test_a_reader_that_somebody_else_killed_is_replaced_unseen(
-    supervised: Supervised, traces: Traces, when: str
+@pytest.mark.parametrize("way", ["killed", "ended"])
+def test_a_reader_that_somebody_else_ended_is_replaced_unseen(
+    supervised: Supervised, traces: Traces, way: str, when: str
 ) -> None:
-    traces("good", f"killed-{when}")
+    traces("good", f"{way}-{when}")
     supervisor = supervised()
-    assert not supervisor.answer("ctxdiff_explain", {"run": f"killed-{when}"}).is_error
+    assert not supervisor.answer("ctxdiff_explain", {"run": f"{way}-{when}"}).is_error
     assert unreadable(supervisor) == ""
+
+
+def test_a_file_is_not_to_blame_for_readers_that_somebody_else_ended(
+    supervised: Supervised, traces: Traces
+) -> None:
+    traces("good", "often-asked")
+    supervisor = supervised()
+    for _ in range(2):
+        answer = supervisor.answer("ctxdiff_explain", {"run": "often-asked"})
+        assert answer.text.startswith(STOPPED)
+    assert not supervisor.answer("ctxdiff_explain", {"run": "often-asked"}).is_error
+
+
+def test_a_file_is_not_to_blame_for_readers_that_were_halted(
+    supervised: Supervised, traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces("good", "halted-listed")
+    supervisor = supervised(seconds=1.5)
+    for _ in range(3):
+        assert supervisor.answer("ctxdiff_runs", {}).text.startswith(SLOW)
+    monkeypatch.setattr(supervisor_module, "SECONDS", 60)
+    assert unreadable(supervisor) == ""
+    assert not supervisor.answer("ctxdiff_explain", {"run": "halted-listed"}).is_error
+
+
+def test_readers_that_are_killed_as_they_start_are_started_again(
+    supervised: Supervised, traces: Traces, tmp_path: Path
+) -> None:
+    traces("good")
+    for n in range(4):
+        (tmp_path / f"kill-{n}").mkdir()
+    supervisor = supervised(
+        f"""
+import os, signal
+kills = [one for one in sorted(os.listdir({str(tmp_path)!r})) if one.startswith("kill-")]
+if len(kills) < 4 and kills:
+    os.rmdir(os.path.join({str(tmp_path)!r}, kills[0]))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    )
+    assert not supervisor.answer("ctxdiff_runs", {}).is_error
+    (tmp_path / "kill-0").rmdir()
+    os.kill(pid_of(supervisor), signal.SIGKILL)
+    assert not supervisor.answer("ctxdiff_runs", {}).is_error
+    assert list(tmp_path.glob("kill-*")) == []
+    assert pid_of(supervisor)  # of a process, not of this one's thread
 
 
 def test_a_harmful_file_is_tried_again_when_it_changes(
