@@ -66,8 +66,9 @@ _STORE: tuple[tuple[type[StoreError], str, str], ...] = (
 )
 ReadingProblem: TypeAlias = Literal["too_slow", "reader_stopped", "needs_too_much"]
 _READING: dict[ReadingProblem, str] = {
-    "too_slow": "the question was stopped at its time limit; ask about fewer turns or another run",
-    "reader_stopped": "the file made its reader stop, twice; use another run",
+    "too_slow": "the question was stopped at its time limit; ask about fewer turns, or again when the "
+    "machine is less busy",
+    "reader_stopped": "the reader of the file was stopped, twice; ask again, or use another run",
     "needs_too_much": "the answer needs more memory than there is for one; ask about another run",
 }
 
