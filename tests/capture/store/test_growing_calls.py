@@ -6,10 +6,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.hashing import digest_of
 from ctxdiff_capture.model import Block, Call, Placement
+from ctxdiff_capture.store import membership
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session, open_reader
 from ctxdiff_capture.store.sqlite_writer import SQLiteWriter
@@ -51,6 +54,15 @@ def members(path: Path) -> list[tuple[Placement, ...]]:
         reader.close()
 
 
+def members_of_all(path: Path) -> list[list[tuple[Placement, ...]]]:
+    reader = open_reader(path)
+    try:
+        calls = [reader.load(found.id).calls for found in reader.sessions()]
+        return [[reader.inputs(head.id) for head in heads] for heads in calls]
+    finally:
+        reader.close()
+
+
 STEPS = st.lists(
     st.tuples(st.lists(st.sampled_from(POOL), max_size=9), st.booleans(), st.booleans()),
     min_size=1,
@@ -71,6 +83,62 @@ def test_any_sequence_of_calls_is_read_as_it_was_written(steps):
             writer.write(call(len(written), written[-1]))
         writer.close()
         assert members(path) == written
+
+
+class Turn(NamedTuple):
+    """One thing that a writer is told, in some conversation of several."""
+
+    base: int
+    """Which call it goes on from, counted from the last one."""
+    kept: int
+    """How many of that one's blocks it begins with."""
+    added: list[Placement]
+    kind: str
+
+
+TURNS = st.lists(
+    st.builds(
+        Turn,
+        st.integers(0, 5),
+        st.integers(0, 20),
+        st.lists(st.sampled_from(POOL), max_size=4),
+        st.sampled_from(["write", "write", "write", "write", "amend", "fail", "reopen"]),
+    ),
+    min_size=1,
+    max_size=24,
+)
+
+
+@pytest.mark.parametrize("remembered", [(32, 20_000), (3, 20_000), (32, 12)])
+@given(turns=TURNS)
+def test_conversations_that_fork_and_take_turns_are_read_as_they_were_written(remembered, turns):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(membership, "_REMEMBERED", remembered[0])
+        patch.setattr(membership, "_REMEMBERED_PLACES", remembered[1])
+        path = Path(folder) / "t.ctrace"
+        writer = session(path)
+        sessions: list[list[tuple[Placement, ...]]] = [[]]
+        for turn in turns:
+            written = sessions[-1]
+            base = written[-1 - turn.base % len(written)] if written else ()
+            inputs = (*base[: turn.kept], *turn.added)
+            first = f"{len(sessions):016x}{0:016x}"
+            new = call(len(written) + 1, inputs, f"{len(sessions):016x}{len(written):016x}")
+            if turn.kind == "reopen":
+                writer.close()
+                writer = session(path)
+                sessions.append([])
+            elif turn.kind == "fail" and written:
+                with pytest.raises(StoreError, match="UNIQUE"):
+                    writer.write_many([new, call(len(written) + 2, inputs, first)])
+            elif turn.kind == "amend" and written:
+                writer.amend(call(1, inputs, first))
+                written[0] = inputs
+            else:
+                writer.write(new)
+                written.append(inputs)
+        writer.close()
+        assert members_of_all(path) == sessions
 
 
 def test_a_label_that_changed_is_not_copied(tmp_path: Path) -> None:
