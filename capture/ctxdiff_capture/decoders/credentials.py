@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from ctxdiff_capture.model import Json
-from ctxdiff_capture.secrets.detect import masked as masked_text
 from ctxdiff_capture.secrets.named import (
     is_credential,
     is_credential_header,
@@ -65,6 +64,9 @@ class Masking:
                 for item in value
             ]
         if isinstance(value, str) and "://" in value:
+            # Loaded with the first address: few requests have one outside of their texts.
+            from ctxdiff_capture.secrets.detect import masked as masked_text  # noqa: PLC0415
+
             masked = masked_text(value, lambda _kind, found: self._mask(found))
             return _IN_ADDRESS.sub(self._masked_part, masked)
         return value

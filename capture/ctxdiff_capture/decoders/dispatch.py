@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from ctxdiff_capture.decoders import (
-    anthropic,
-    bedrock_converse,
-    bedrock_invoke,
-    gemini,
-    openai_chat,
-    openai_responses,
-)
+from functools import lru_cache
+from importlib import import_module
+from typing import cast
+
 from ctxdiff_capture.decoders.assemble import undecoded
 from ctxdiff_capture.decoders.base import Decoder
 from ctxdiff_capture.model import Call, Exchange
 from ctxdiff_capture.tokens.counter import Counter
 
-DECODERS: dict[str, Decoder] = {
-    "anthropic.messages": anthropic.decode,
-    "bedrock.converse": bedrock_converse.decode,
-    "bedrock.invoke_model": bedrock_invoke.decode,
-    "gemini.generate_content": gemini.decode,
-    "openai.chat": openai_chat.decode,
-    "openai.responses": openai_responses.decode,
+DECODERS = {
+    "anthropic.messages": "anthropic",
+    "bedrock.converse": "bedrock_converse",
+    "bedrock.invoke_model": "bedrock_invoke",
+    "gemini.generate_content": "gemini",
+    "openai.chat": "openai_chat",
+    "openai.responses": "openai_responses",
 }
-"""By surface; a new provider is one new file and one line here."""
+"""The module of each surface; a new provider is one new file and one line here."""
 
 
 def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Call:
@@ -41,11 +37,18 @@ def decode(exchange: Exchange, *, seq: int, call_id: str, count: Counter) -> Cal
     Raises:
         ValueError: `exchange.surface` has no decoder.
     """
-    decoder = DECODERS.get(exchange.surface)
-    if decoder is None:
+    if exchange.surface not in DECODERS:
         raise ValueError(f"no decoder for {exchange.surface!r}; there is {sorted(DECODERS)}")
+    decoder = _decoder_of(exchange.surface)
     try:
         return decoder(exchange, seq=seq, call_id=call_id, count=count)
     except RecursionError:
         # JSON that the scanner still reads may be too deep for all that comes after it.
         return undecoded(exchange, seq=seq, call_id=call_id)
+
+
+@lru_cache
+def _decoder_of(surface: str) -> Decoder:
+    """Most programs ask one provider: the decoders of others are never loaded."""
+    module = import_module(f"ctxdiff_capture.decoders.{DECODERS[surface]}")
+    return cast("Decoder", module.decode)

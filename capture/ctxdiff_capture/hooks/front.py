@@ -7,7 +7,6 @@ from typing import Any
 from weakref import WeakSet
 
 from ctxdiff_capture.guard import host_never_sees, log
-from ctxdiff_capture.hooks.langchain import handler
 from ctxdiff_capture.hooks.observers import Observers, OnCall
 from ctxdiff_capture.hooks.pending import Pending
 from ctxdiff_capture.hooks.plain import json_bytes
@@ -127,6 +126,8 @@ class Hooks:
         Raises:
             ImportError: langchain-core is not installed.
         """
+        from ctxdiff_capture.hooks.langchain import handler  # noqa: PLC0415 - few ask for it
+
         listener = handler(self._run_recorder(), self._runs, agent, by_node)
         self._listeners.add(listener)
         return listener

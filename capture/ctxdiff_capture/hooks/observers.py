@@ -7,14 +7,16 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ctxdiff_capture.guard import host_never_sees, log
-from ctxdiff_capture.hooks.snapshots import Budget, ContextSnapshot, snapshot_of
 from ctxdiff_capture.model import Exchange
 from ctxdiff_capture.tokens.counter import Counter
 
-OnCall: TypeAlias = Callable[[ContextSnapshot], object]
+if TYPE_CHECKING:  # loaded by the first snapshot: most programs ask for none
+    from ctxdiff_capture.hooks.snapshots import ContextSnapshot
+
+OnCall: TypeAlias = "Callable[[ContextSnapshot], object]"
 
 MOST_WAITING = 1_000
 MOST_BYTES = 64 * 2**20
@@ -158,6 +160,8 @@ class Observers:
             self._run(item, [s for s in self._all if not s.in_line])
 
     def _run(self, sent: _Sent, subscriptions: list[_Subscription]) -> None:
+        from ctxdiff_capture.hooks.snapshots import snapshot_of  # noqa: PLC0415 - see above
+
         snapshot: ContextSnapshot | None = None
         with host_never_sees("take a snapshot of a call"), self._at_work:
             snapshot = snapshot_of(
@@ -177,6 +181,8 @@ class Observers:
 def _call(subscription: _Subscription, snapshot: ContextSnapshot) -> None:
     window = subscription.window
     if window is not None:
+        from ctxdiff_capture.hooks.snapshots import Budget  # noqa: PLC0415 - see above
+
         snapshot = replace(snapshot, budget=Budget(window, snapshot.total_tokens))
     try:
         subscription.callback(snapshot)

@@ -15,7 +15,6 @@ from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.hashing import digest_of
 from ctxdiff_capture.model import Block, Call
 from ctxdiff_capture.recorder.redacted_parts import FAILED, WITHHELD, Hook, Parts
-from ctxdiff_capture.secrets.detect import masked, secret_spans
 from ctxdiff_capture.secrets.keys import KEY_BYTES, key_of_file, keyed_digest, user_key
 from ctxdiff_capture.secrets.tags import identity_of, tag_of
 
@@ -130,6 +129,8 @@ class Redaction:
 
     def masked(self, text: str) -> str:
         """The text with credentials as tags."""
+        from ctxdiff_capture.secrets.detect import masked  # noqa: PLC0415 - loaded if asked for
+
         return masked(text, self._tag)
 
     def masked_block(self, block: Block) -> Block:
@@ -178,6 +179,8 @@ class Redaction:
 
     def _is_clean(self, pieces: Sequence[bytes]) -> bool:
         """Whether no piece has a credential, not even where a decoder does not look."""
+        from ctxdiff_capture.secrets.detect import secret_spans  # noqa: PLC0415 - as above
+
         for piece in pieces:
             digest = sha256(piece).digest()
             if digest in self._clean_pieces:

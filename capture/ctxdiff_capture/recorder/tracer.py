@@ -16,7 +16,6 @@ from uuid import uuid4
 from ctxdiff_capture.decoders.dispatch import decode
 from ctxdiff_capture.guard import host_never_sees, log
 from ctxdiff_capture.hooks.front import Hooks
-from ctxdiff_capture.hooks.stages import with_said
 from ctxdiff_capture.model import Call, Exchange, Json
 from ctxdiff_capture.recorder import exits
 from ctxdiff_capture.recorder.redact import Redaction
@@ -28,7 +27,6 @@ from ctxdiff_capture.store.base import SessionWriter
 from ctxdiff_capture.store.config import Destination
 from ctxdiff_capture.store.open import create_session
 from ctxdiff_capture.tokens.counter import TokenCounter
-from ctxdiff_capture.wire import process_wide
 from ctxdiff_capture.wire.clients import provider_of_client, tap
 from ctxdiff_capture.wire.endpoints import provider_of
 from ctxdiff_capture.wire.exchange import address_of, exchange_of, iso_of, said_of
@@ -87,6 +85,7 @@ class Tracer(Hooks):
         self._in_flight: dict[Flight, None] = {}
         self._is_closed = False
         self._warned_of_close = False
+        self._leave_process: Callable[[], object] = lambda: None
 
     def __enter__(self) -> Tracer:  # noqa: PYI034 - `Self` came with Python 3.11
         return self
@@ -139,6 +138,9 @@ class Tracer(Hooks):
         them it passes; under its own agent's name where its client was wrapped.
         """
         with host_never_sees("record the process"):
+            from ctxdiff_capture.wire import process_wide  # noqa: PLC0415 - loaded if asked for
+
+            self._leave_process = partial(process_wide.uninstall, self)
             process_wide.install(self, name_of(agent))
 
     def tag(self, label: Json, items: Json) -> None:
@@ -200,7 +202,7 @@ class Tracer(Hooks):
         twice.
         """
         with host_never_sees("close the trace"):
-            process_wide.uninstall(self)
+            self._leave_process()
             self._end_runs()
             with self._lock:
                 writer, self._writer = self._writer, None
@@ -389,4 +391,8 @@ class Tracer(Hooks):
             invocation.attempts = call.attempts
         if isinstance(job, _Submitted) and job.is_rebuilt:
             call = replace(call, request_pieces=None, request_digest=None)
+        if not said:
+            return call
+        from ctxdiff_capture.hooks.stages import with_said  # noqa: PLC0415 - few say anything
+
         return with_said(call, exchange, said, self._count)

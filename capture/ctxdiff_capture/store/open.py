@@ -8,7 +8,6 @@ from pathlib import Path
 from ctxdiff_capture.errors import StoreError
 from ctxdiff_capture.store.base import SessionWriter, TraceReader
 from ctxdiff_capture.store.config import Destination
-from ctxdiff_capture.store.sqlite_reader import SQLiteReader
 from ctxdiff_capture.store.sqlite_writer import SQLiteWriter
 
 
@@ -68,6 +67,9 @@ def open_reader(
         EmptyTrace: it holds no session.
         StoreBusy: it changes faster than it can be copied, or an unfinished change lies beside it.
     """
+    # Who records loads nothing that reads.
+    from ctxdiff_capture.store.sqlite_reader import SQLiteReader  # noqa: PLC0415
+
     path = _sqlite_path(source) if isinstance(source, Destination) else Path(source)
     if follow_links:
         path = Path(os.path.realpath(path))

@@ -22,13 +22,11 @@ from ctxdiff_capture.errors import (
 )
 from ctxdiff_capture.model import Block, Call
 from ctxdiff_capture.store import schema
-from ctxdiff_capture.store.connection import open_untouched
 from ctxdiff_capture.store.extras import Places, delete_extras, write_extras
 from ctxdiff_capture.store.membership import MemberWriter, delete_inputs
 from ctxdiff_capture.store.pieces import PieceWriter
 from ctxdiff_capture.store.said import staged, write_said
 from ctxdiff_capture.store.values import json_text, storable, storable_or_none
-from ctxdiff_capture.store.vetting import has_objects, layout_of
 
 WRITER = f"ctxdiff-capture {__version__}"
 
@@ -153,6 +151,7 @@ class SQLiteWriter:
         self._connection.execute("pragma journal_mode = wal")
         # In WAL mode a killed process loses nothing at NORMAL; only a power cut may cost the end.
         self._connection.execute("pragma synchronous = normal")
+        self._connection.execute("pragma temp_store = memory")
         # Blocks are stored before the rows that name them. Checking that again for each row takes a
         # fifth of the time of writing.
         self._connection.execute("pragma foreign_keys = off")
@@ -298,6 +297,10 @@ def _refuse_what_is_no_trace(path: Path) -> None:
 def _look_inside(path: Path) -> None:
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return
+    # A new file, which most are, needs none of this.
+    from ctxdiff_capture.store.connection import open_untouched  # noqa: PLC0415
+    from ctxdiff_capture.store.vetting import has_objects, layout_of  # noqa: PLC0415
+
     opened = open_untouched(Path(os.path.realpath(path)))
     try:
         if has_objects(opened.connection):

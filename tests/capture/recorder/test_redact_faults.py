@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ctxdiff_capture import guard, read, trace
 from ctxdiff_capture.model import Exchange
-from ctxdiff_capture.recorder import redact
+from ctxdiff_capture.secrets import detect
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 
@@ -89,7 +89,7 @@ def test_a_fault_of_ours_withholds_the_text_and_keeps_the_call(
         raise RuntimeError("a fault of the detector")
 
     monkeypatch.setattr(guard, "strict", False)
-    monkeypatch.setattr(redact, "masked", broken)
+    monkeypatch.setattr(detect, "masked", broken)
     record(path, exchange(f"use {KEY}"))
 
     assert texts(path) == [["[redaction-error]"]]
