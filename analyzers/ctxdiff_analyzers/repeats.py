@@ -24,6 +24,8 @@ LEAST_VALUE = 30
 """Code points of a JSON value from which two equal ones are copies."""
 NODES = 2_000
 DOCUMENTS = 64
+FEW_SEEN_IN = 10_000
+"""Code points in which most texts show that they have more than three characters."""
 WINDOW = 3
 """Lines that are compared together."""
 LEAST_LINE = 8
@@ -98,7 +100,7 @@ def doubled(text: str) -> Repeat | None:
     for length in range(middle, max(LEAST_WHOLE, middle - 5) - 1, -1):
         first, rest = bare[:length], bare[len(bare) - length :]
         if first == rest and not bare[length : len(bare) - length].strip():
-            start = text.index(bare) + len(bare) - length
+            start = len(text) - len(text.lstrip()) + len(bare) - length
             return None if _is_pattern(bare, length) else Repeat(first, 2, start)
     return None
 
@@ -166,7 +168,7 @@ def _passage(text: str, lines: Sequence[_Line]) -> Repeat | None:
 
 def _is_pattern(text: str, half: int) -> bool:
     """True for a text that repeats less than its half all along: a rule of dashes, equal rows."""
-    if len(set(text[:half])) <= 3:
+    if len(set(text[: min(half, FEW_SEEN_IN)])) <= 3 and len(set(text[:half])) <= 3:
         return True
     again = text.find(text[: min(half, 32)], 1)
     return 0 < again < half and text.startswith(text[again:])

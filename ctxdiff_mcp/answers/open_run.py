@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -27,8 +28,8 @@ from ctxdiff_mcp.gate.captured import Captured, Name
 
 _Answer = TypeVar("_Answer")
 EXACT: TokenMethod = "tiktoken"
-MAX_TEXT_CHARS = 32_000_000
-"""Texts kept in memory per run, in code points."""
+MAX_TEXT_MEMORY = 72_000_000
+"""Texts kept per run, in bytes of memory: the longest that is read, and short ones beside it."""
 BATCH_BLOCKS, BATCH_TOKENS = 256, 50_000
 """Texts fetched at once, at most."""
 
@@ -43,7 +44,7 @@ class OpenRun:
         """Held by whoever asks an analyzer: a timeline remembers what it worked out."""
         self._reader = reader
         self._texts: dict[str, str] = {}
-        self._text_chars = 0
+        self._text_memory = 0
         # A run may be dropped while another thread still asks it: the last reference closes it.
         self._release = weakref.finalize(self, reader.close)
 
@@ -212,12 +213,12 @@ class OpenRun:
         return wanted
 
     def _keep(self, found: dict[str, str]) -> None:
-        size = sum(map(len, found.values()))
-        if self._text_chars + size > MAX_TEXT_CHARS:
+        size = sum(map(sys.getsizeof, found.values()))
+        if self._text_memory + size > MAX_TEXT_MEMORY:
             self._texts.clear()
-            self._text_chars = 0
+            self._text_memory = 0
         self._texts.update(found)
-        self._text_chars += size
+        self._text_memory += size
 
     @cached_property
     def _index(self) -> dict[str, int]:
