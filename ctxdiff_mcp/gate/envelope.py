@@ -198,8 +198,8 @@ class Envelope:
             return handle
         plain = raw(text)
         masked = self.policy.masked(plain)
-        if masked != plain and is_tag(masked):
-            return masked
+        if masked != plain and is_tag(masked) and not handle:
+            return masked  # what has a handle is asked for by it, and could not be by a tag
         # A word without a handle stands where a figure is one: a value, a model's version.
         is_clear = is_inline(plain) and not (handle and is_figure(plain))
         if masked == plain and is_plain(plain) and (plain == handle or is_clear):

@@ -219,8 +219,9 @@ def test_a_credential_is_a_tag_in_pages_pieces_and_names(parsed: Callable[[str],
     page = env.page(Captured(f"key {key} end"), 10, 8, ())
     result = parsed(env.finish())
     assert key[4:] not in str(result)
-    assert result.own.startswith("[secret:aws-key#1]\n")
+    assert result.own.startswith("a1\n- [text 2]\n")
     assert [frame.content for frame in result.frames] == [
+        "[secret:aws-key#1]",
         "key [secret:aws-key#1]",
         "[secret:aws-key#1]",
     ]
