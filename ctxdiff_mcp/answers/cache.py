@@ -144,7 +144,7 @@ def cache(
         Unanswerable: a selector fits nothing or several things.
         StoreError: the file went away or cannot be read.
     """
-    listed = find_listed(source.listing().runs, run, ask)
+    listed = find_listed(source.listing(), run, ask)
     opened = source.open(listed)
     with opened.lock:
         scope = find_scope(opened, agent, ask)

@@ -34,13 +34,15 @@ class Runs:
     unreadable: tuple[Unreadable, ...]
     complete: bool
     """False when the folder holds more than is looked at."""
+    is_read: bool
+    """False when there was no time to read every file: the next list has more."""
 
 
 def runs(source: Source) -> Runs:
     """Every run of the source, newest first."""
     listing = source.listing()
     rows = tuple(_row(listed, number) for number, listed in enumerate(listing.runs, 1))
-    return Runs(rows, listing.unreadable, listing.complete)
+    return Runs(rows, listing.unreadable, listing.complete, listing.is_read)
 
 
 def _row(listed: Listed, number: int) -> RunRow:

@@ -12,7 +12,7 @@ from ctxdiff_analyzers.timeline import Timeline, Turn
 from ctxdiff_mcp.answers.asking import OPEN, Ask, Choices, Problem, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.refs import BlockRef
-from ctxdiff_mcp.answers.source import Listed, Source
+from ctxdiff_mcp.answers.source import Listed, Listing, Source
 
 LATEST = "latest"
 MIN_HASH_CHARS = 6
@@ -31,15 +31,25 @@ def find_run(
         Unanswerable: none or several fit.
         StoreError: the file went away or cannot be read.
     """
-    return source.open(find_listed(source.listing().runs, run, ask), only)
+    return source.open(find_listed(source.listing(), run, ask), only)
 
 
-def find_listed(runs: Sequence[Listed], run: str, ask: Ask = OPEN) -> Listed:
-    """The one listed run that `run` names; `runs` are newest first.
+def find_listed(listing: Listing, run: str, ask: Ask = OPEN) -> Listed:
+    """The one listed run that `run` names.
 
     Raises:
         Unanswerable: none or several fit.
     """
+    try:
+        return _fitting(listing.runs, run, ask)
+    except Unanswerable as problem:
+        if listing.is_read or problem.code == "ambiguous_run":
+            raise
+        raise Unanswerable("still_reading", problem.choices) from None
+
+
+def _fitting(runs: Sequence[Listed], run: str, ask: Ask) -> Listed:
+    """The one that `run` names; `runs` are newest first."""
     if not runs:
         raise Unanswerable("no_runs")
     wanted = run.strip()

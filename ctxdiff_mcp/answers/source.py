@@ -114,7 +114,9 @@ class Listing:
     runs: tuple[Listed, ...]
     unreadable: tuple[Unreadable, ...]
     complete: bool
-    """False when the folder holds more files than are looked at, or than there was time for."""
+    """False when the folder holds more files than are looked at."""
+    is_read: bool
+    """False when there was no time to read every file: the next list has more."""
 
 
 class Source:
@@ -157,7 +159,8 @@ class Source:
                     Unreadable(Name(Captured(label), f"f{n}"), why)
                     for n, (label, why) in enumerate(bad, 1)
                 ),
-                found.complete and len(read) == len(found.files),
+                found.complete,
+                len(read) == len(found.files),
             )
             self._listing = found, read, listing
             return listing

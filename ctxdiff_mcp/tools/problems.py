@@ -31,6 +31,7 @@ _NEXT: dict[Problem, str] = {
     "no_runs": RUNS_CALL,
     "unknown_run": RUNS_CALL,
     "ambiguous_run": RUNS_CALL,
+    "still_reading": "the same call again",
     "empty_run": RUNS_CALL,
     "unknown_turn": 'ctxdiff_tokens(run="...") lists the turns',
     "turn_of_another_agent": "the same call without `agent`",
@@ -66,8 +67,8 @@ _STORE: tuple[tuple[type[StoreError], str, str], ...] = (
 )
 ReadingProblem: TypeAlias = Literal["too_slow", "reader_stopped", "needs_too_much"]
 _READING: dict[ReadingProblem, str] = {
-    "too_slow": "the question was stopped at its time limit; ask about fewer turns, or again when the "
-    "machine is less busy",
+    "too_slow": "the question was stopped at its time limit; ask about fewer turns, or again when "
+    "the machine is less busy",
     "reader_stopped": "the reader of the file was stopped, twice; ask again, or use another run",
     "needs_too_much": "the answer needs more memory than there is for one; ask about another run",
 }

@@ -23,9 +23,11 @@ def answer(context: Context, values: Values) -> str:
 
     found = runs(context.source)
     env = context.envelope()
-    if not found.rows:
+    if not found.is_read:
+        env.say("not all files are read yet: ask again, each list reads on")
+    elif not found.rows:
         env.say("no runs: the runs folder holds no readable .ctrace file")
-    else:
+    if found.rows:
         env.say(f"{plural(len(found.rows), 'run')}, newest first")
     if not found.complete:
         env.say("the folder holds more files than are looked at; start with a smaller one")

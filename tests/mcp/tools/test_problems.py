@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.watch import Watch
 from ctxdiff_mcp.gate.policy import Policy
+from ctxdiff_mcp.tools.registry import BY_NAME, run_tool
+from ctxdiff_mcp.tools.tool import Context
 
 EVERY_ARGUMENT = {
     "ctxdiff_explain": "run, turn, agent, run_b, context_window, response_format, limit, cursor",
@@ -140,6 +144,41 @@ def test_an_empty_or_absent_folder_is_said_plainly(ask: Callable[..., Any]) -> N
     text, is_error = ask("ctxdiff_explain", run="latest")
     assert is_error
     assert text.startswith("error no_runs: no readable trace is there")
+
+
+def test_a_list_that_had_no_time_for_every_file_says_so_and_calls_none_absent(
+    story: Path, tmp_path: Path
+) -> None:
+    watch = Watch()
+    watch.seconds_to_list = 0
+    source = Source(story.parent, watch)
+
+    def ask(tool: str, **arguments: Any) -> str:
+        return run_tool(BY_NAME[tool], Context(source, Policy()), arguments)[0]
+
+    assert ask("ctxdiff_runs") == "not all files are read yet: ask again, each list reads on\n"
+    for tool in ("ctxdiff_explain", "ctxdiff_cache"):
+        assert ask(tool, run="demo") == (
+            "error still_reading: no run fits, of the files that are read so far; "
+            "ask again in a moment\nnext: the same call again\n"
+        )
+    watch.seconds_to_list = None
+    assert ask("ctxdiff_runs").startswith("1 run, newest first\n")
+    assert ask("ctxdiff_explain", run="nowhere").startswith("error unknown_run: ")
+
+
+def test_a_run_whose_name_is_a_credential_can_be_asked_for_as_the_answer_says(
+    new_trace: Callable[..., Path], block: Any, turn: Any, ask: Callable[..., Any]
+) -> None:
+    new_trace(turn([block("x")], agent=f"AKIA{'Q' * 16}"), name=f"AKIA{'Z' * 16}")
+    listed = ask("ctxdiff_runs").text
+    (run,) = re.findall(r'^next: ctxdiff_explain\(run="(.+)"\)', listed, re.MULTILINE)
+    explained = ask("ctxdiff_explain", run=run)
+    assert not explained.is_error
+    agent = re.findall(r", agent (\S+),", explained.text)[0]
+    assert not ask("ctxdiff_explain", run=run, agent=agent).is_error
+    assert "AKIA" not in listed + explained.text
+    assert explained.text.count("[secret:aws-key#") == 2
 
 
 def test_a_bad_file_is_listed_with_its_reason_and_hides_no_good_one(

@@ -55,6 +55,7 @@ RAISED: Mapping[str, Exception] = {
 ELSEWHERE: Mapping[str, str] = {
     "no_runs": "a folder of its own, below",
     "not_in_redact_mode": "another mode, below",
+    "still_reading": "a list without time to read: tests/mcp/tools/test_problems.py",
     "too_large": "made at the wire: test_wire",
     "too_slow": "made by the server for its worker: tests/mcp/worker",
     "reader_stopped": "likewise",

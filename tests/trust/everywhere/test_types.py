@@ -41,6 +41,7 @@ EXPLAINED: dict[str, str] = {
     "answers.stages.StageChange.role": CLOSED,
     "answers.stages.StageRow.kind": CLOSED,
     "answers.source.Unreadable.reason": CLOSED,
+    "answers.source._Known.sessions": CLOSED,
     "answers.turns.Outcome.started_at": TIME,
     "answers.runs.RunRow.started_at": TIME,
     "answers.legend.LegendRun.started_at": TIME,
