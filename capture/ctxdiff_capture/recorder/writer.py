@@ -19,6 +19,8 @@ STALLED_S = 6.0
 """How long closing waits at most; and how long while nothing at all gets done."""
 IDLE_S = 1.0
 """After that long without a call the log is moved into the file."""
+GIVING_UP_S = 1.0
+"""How long closing waits for what it gave up to be counted in the file."""
 FORK_PATIENCE_S = 6.0
 """How long a fork waits at most for the thread to let go of locks; as a rule it holds none."""
 
@@ -72,6 +74,7 @@ class Writer:
         self._is_decoding = False
         self._in_hand = 0
         self._is_expected = False
+        self._is_given_up = False
         self._at_work = threading.Lock()
         self._forking: set[int] = set()
         self._held_for: int | None = None
@@ -111,9 +114,11 @@ class Writer:
             return
         self._storing.closing.set()
         self._inbox.end()
-        stopped = self._wait(self._joined)
+        if not self._wait(self._joined):
+            self._is_given_up = True
+            self._joined(GIVING_UP_S)
         unstored = len(self._inbox) + self._in_hand
-        if not stopped or unstored:
+        if self.is_alive or unstored:
             log.warning(
                 "ctxdiff gave up waiting for %s; about %d calls are not in it", self._name, unstored
             )
@@ -166,6 +171,9 @@ class Writer:
         idle_at: float | None = None
         while True:
             batch = self._inbox.take(seconds)
+            if self._is_given_up:
+                self._storing.losses.add("closing took too long", len(batch.jobs))
+                batch.jobs.clear()
             if self._is_expected and not is_prepared:
                 is_prepared = True
                 with host_never_sees("get ready for a call"), self._working():

@@ -14,7 +14,7 @@ from ctxdiff_capture import guard
 from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, StoreFull
 from ctxdiff_capture.model import Call
 from ctxdiff_capture.recorder.inbox import JOB_BYTES
-from ctxdiff_capture.recorder.writer import Writer
+from ctxdiff_capture.recorder.writer import GIVING_UP_S, Writer
 from ctxdiff_capture.wire.flight import Invocation
 
 
@@ -143,6 +143,32 @@ def test_closing_gives_up_on_a_store_that_hangs(caplog: pytest.LogCaptureFixture
 
     assert "gave up waiting for t.ctrace" in caplog.text
     store.gate.set()
+
+
+def test_what_closing_gives_up_is_counted_in_the_file(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store()
+    writer = started(store, patience_s=0.0)
+    wait = threading.Thread.join
+
+    def wait_for_a_store_that_works_again(thread: threading.Thread, seconds: float) -> None:
+        if seconds == GIVING_UP_S:
+            store.gate.set()
+            seconds = 20
+        wait(thread, seconds)
+
+    monkeypatch.setattr(threading.Thread, "join", wait_for_a_store_that_works_again)
+    for number in range(300):
+        writer.put(sent(number))
+    writer.close()
+
+    kept = len(store.calls)
+    assert 0 < kept < 300
+    assert store.losses == {"closing took too long": 300 - kept}
+    assert store.closed == 1
+    said = [record.getMessage() for record in caplog.records]
+    assert said[-1] == f"ctxdiff: {300 - kept} calls are not in t.ctrace"
 
 
 def test_a_call_that_cannot_be_decoded_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
