@@ -49,6 +49,8 @@ SMALL = 240
 """Code points of changed text up to which an edit may be no more than a value."""
 FEW = 16
 """Words up to which likewise."""
+WORD_REACH = 2_000
+"""Code points beside an edit that are looked at for the ends of a word; what has none is none."""
 LONG_WORD = 64
 _ABOUT_SESSION = re.compile(r"session|conversation|thread|chat|\brun\b|trace", re.IGNORECASE)
 _JSON_UP_TO = 2_000_000
@@ -194,9 +196,10 @@ def _is_value(word: str) -> bool:
 
 def _words_around(text: str, start: int, end: int) -> list[str]:
     """The words that the piece from `start` to `end` touches."""
-    while start and not text[start - 1].isspace():
+    first, last = max(0, start - WORD_REACH), min(len(text), end + WORD_REACH)
+    while start > first and not text[start - 1].isspace():
         start -= 1
-    while end < len(text) and not text[end].isspace():
+    while end < last and not text[end].isspace():
         end += 1
     return [found for word in text[start:end].split() if (found := word.strip("()[]<>\"'.,;:"))]
 

@@ -250,6 +250,8 @@ def _units(old: str, new: str, level: int) -> tuple[Sequence[str], Sequence[str]
         return (old, new) if longest <= CHARACTERS_UP_TO else ("", "")
     if level == 1:
         return (WORD.findall(old), WORD.findall(new)) if longest <= WORDS_UP_TO else ("", "")
+    if longest > PIECE * (PIECES_UP_TO + 1):
+        return "", ""
     for end in CUTS:
         counts = old.count(end), new.count(end)
         if max(counts) <= PIECES_UP_TO and longest <= PIECE * (min(counts) + 1):

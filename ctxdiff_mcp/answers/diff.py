@@ -6,7 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ctxdiff_analyzers.diff import Counts, Entry, EntryKind, TurnDiff, turn_diff
-from ctxdiff_analyzers.hunks import Budget, Granularity, Hunk, Op, hunk
+from ctxdiff_analyzers.hunks import (
+    Budget,
+    Granularity,
+    Hunk,
+    Op,
+    common_prefix,
+    common_suffix,
+    hunk,
+)
 
 from ctxdiff_mcp.answers.asking import OPEN, Ask, Unanswerable
 from ctxdiff_mcp.answers.open_run import OpenRun
@@ -14,10 +22,13 @@ from ctxdiff_mcp.answers.refs import BlockRef, RunRef
 from ctxdiff_mcp.answers.select import find_run, find_scope, find_turn
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.captured import Captured, Name
-from ctxdiff_mcp.gate.secrets import tags_as_characters
+from ctxdiff_mcp.gate.secrets import OVERLAP, tags_as_characters
 
 LARGE = 20_000
 """Code points of two texts from which their difference is remembered."""
+
+LOOKED_AT = 1_000_000
+"""Code points of two texts from which only the part in which they differ is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +142,8 @@ class Diff:
     ) -> Edit:
         """What was edited inside a modified block, in at most `max_chars` code points.
 
-        `mask` sees both texts whole; the numbers are those of the unmasked texts.
+        `mask` sees both texts whole, and of long ones what differs with a wide margin; the
+        numbers are those of the unmasked texts.
 
         Raises:
             ValueError: the change has no block before it.
@@ -142,10 +154,10 @@ class Diff:
         new = self._new.text(self._new.stored_hash(change.block))
         budget = None if max_chars is None else Budget(max_chars=max_chars)
         found = whole = self._hunk(change, old, new, budget)
-        masked = mask(old), mask(new)
-        (short_old, short_new), tags = tags_as_characters(*masked)
+        near = _Near.of(old, new)
+        (short_old, short_new), tags = tags_as_characters(mask(near.old), mask(near.new))
         if (short_old, short_new) != (old, new):
-            found = hunk(short_old, short_new, budget)
+            found = near.whole(hunk(short_old, short_new, budget))
         return Edit(
             pieces=tuple(
                 Piece(s.op, Captured(s.text.translate(tags)), s.omitted_before, s.omitted_after)
@@ -167,6 +179,49 @@ class Diff:
         key = f"hunk {change.before.ordinal} {change.block.ordinal} {budget and budget.max_chars}"
         with self._new.lock:
             return self._new.timeline.known(key, lambda: hunk(old, new, budget))
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """What is looked at for the edit of two texts: all of it, or of long ones where they differ."""
+
+    old: str
+    new: str
+    before: int = 0
+    """Code points in front of it, which both have."""
+    behind: int = 0
+    """Code points that both have behind it."""
+    is_cut: bool = False
+    """True when they differ at such length that only the first of it is looked at."""
+
+    @classmethod
+    def of(cls, old: str, new: str) -> _Near:
+        """The part of both texts that shows their edit."""
+        if len(old) + len(new) <= LOOKED_AT:
+            return cls(old, new)
+        head = common_prefix(old, new)
+        tail = common_suffix(old, new, min(len(old), len(new)) - head)
+        before, behind = max(0, head - OVERLAP), max(0, tail - OVERLAP)
+        old, new = old[before : len(old) - behind], new[before : len(new) - behind]
+        if len(old) + len(new) <= LOOKED_AT:
+            return cls(old, new, before, behind)
+        return cls(old[: LOOKED_AT // 2], new[: LOOKED_AT // 2], before, is_cut=True)
+
+    def whole(self, found: Hunk) -> Hunk:
+        """The edit of this part as one of the whole texts, as far as it is shown."""
+        shown = list(found.segments)
+        if not shown:
+            return found
+        if self.is_cut:
+            # Where the texts were cut off, something seems to be gone or new that is neither.
+            equal = [at for at, one in enumerate(shown) if one.op == "equal" and at]
+            shown = shown[: equal[-1] + 1] if equal else shown
+        elif self.behind and not found.truncated and shown[-1].op == "equal":
+            rest = shown[-1].omitted_after + self.behind
+            shown[-1] = replace(shown[-1], omitted_after=rest)
+        if self.before and shown[0].op == "equal":
+            shown[0] = replace(shown[0], omitted_before=shown[0].omitted_before + self.before)
+        return replace(found, segments=tuple(shown), truncated=found.truncated or self.is_cut)
 
 
 def diff(
