@@ -106,6 +106,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         f"{MCP}.answers",
         f"{MCP}.text.log",
         GATE,
+        ERRORS,
         f"{CAPTURE}.store.temporary",
     },
     f"{MCP}.cli": {

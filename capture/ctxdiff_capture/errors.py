@@ -5,6 +5,7 @@
     │   ├── NotATrace           the file is something else, or damaged
     │   │   └── UnsafeTrace     it has what no trace has: views, triggers, odd tables
     │   ├── TooLarge            the file, or a part of it, is larger than is read
+    │   │   └── NoMemory        there was no memory left to read it into
     │   ├── UnsupportedVersion  written by a newer program
     │   ├── StoreBusy           another program holds the lock
     │   │   └── UnfinishedChange  a journal lies beside the file
@@ -51,6 +52,10 @@ class UnsafeTrace(NotATrace):
 
 class TooLarge(StoreError):
     """The file, or a part of it, is larger than is read."""
+
+
+class NoMemory(TooLarge):
+    """There was no memory left to read it into; there may be some when other runs are closed."""
 
 
 class UnsupportedVersion(StoreError):

@@ -63,6 +63,10 @@ class RedactedSource(Source):
                 self._redacted[opened] = found
             return found
 
+    def _forget_runs(self) -> None:
+        self._redacted.clear()
+        super()._forget_runs()
+
     def close(self) -> None:
         """Release every file."""
         with self._lock:

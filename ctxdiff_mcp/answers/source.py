@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ctxdiff_capture.errors import (
     EmptyTrace,
+    NoMemory,
     NotATrace,
     StoreBusy,
     StoreError,
@@ -200,6 +202,11 @@ class Source:
                 self._open.popitem(last=False)
             return opened
 
+    def _forget_runs(self) -> None:
+        """Keep no run open but those that a question still has."""
+        self._open.clear()
+        gc.collect()
+
     def numbered(self, after: int = 0) -> list[tuple[str, str]]:
         """(label of the file, id of the session) of all runs ever listed, by number from 1.
 
@@ -259,6 +266,11 @@ class Source:
         try:
             reader = open_reader(file.path)
             answer = tuple(reader.sessions())
+        except NoMemory:
+            if self._open:
+                self._forget_runs()
+                return self._sessions_of(file)
+            answer = "too_large"
         except StoreError as problem:
             answer = next(
                 (word for kind, word in REASONS if isinstance(problem, kind)), "unreadable"

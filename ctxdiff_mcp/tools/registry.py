@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxdiff_capture.errors import StoreBusy, StoreError, UnfinishedChange
+from ctxdiff_capture.errors import NoMemory, StoreBusy, StoreError, UnfinishedChange
 
 from ctxdiff_mcp.answers.asking import Unanswerable
 from ctxdiff_mcp.tools import block, cache, diff, explain, runs, search, tokens
@@ -30,6 +30,7 @@ def run_tool(tool: Tool, context: Context, arguments: Mapping[str, Any]) -> tupl
 
     Raises:
         Cancelled: the caller has left.
+        NoMemory: there may be more of it when other runs are closed.
     """
     try:
         return _answer(tool, context, checked(tool.arguments, arguments)), False
@@ -37,6 +38,8 @@ def run_tool(tool: Tool, context: Context, arguments: Mapping[str, Any]) -> tupl
         return bad_arguments(problem.lines, tool.name, context.policy), True
     except Unanswerable as problem:
         return explained(problem, context.policy), True
+    except NoMemory:
+        raise
     except StoreError as problem:
         return store_problem(problem), True
 

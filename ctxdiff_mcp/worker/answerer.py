@@ -8,6 +8,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ctxdiff_capture.errors import NoMemory
+
 from ctxdiff_mcp.answers.source import Source
 from ctxdiff_mcp.gate.policy import Policy
 from ctxdiff_mcp.tools import registry
@@ -89,7 +91,7 @@ class InProcess:
         for _ in range(2):
             try:
                 return Answer(*registry.run_tool(registry.BY_NAME[tool], context, arguments))
-            except MemoryError:
+            except (MemoryError, NoMemory):
                 self.source.close()
             gc.collect()
         return Answer(reading_problem("needs_too_much"), is_error=True)

@@ -12,7 +12,14 @@ from itertools import accumulate, chain, takewhile
 from pathlib import Path
 from typing import TypeVar
 
-from ctxdiff_capture.errors import NotATrace, StoreBusy, StoreError, TooLarge, TraceNotFound
+from ctxdiff_capture.errors import (
+    NoMemory,
+    NotATrace,
+    StoreBusy,
+    StoreError,
+    TooLarge,
+    TraceNotFound,
+)
 from ctxdiff_capture.model import (
     Block,
     CallDetail,
@@ -153,7 +160,12 @@ class SQLiteReader:
         """SQLite's own words are left out: they may quote what stands in the file."""
         if isinstance(error, sqlite3.ProgrammingError):
             return StoreError(f"{self._path} was closed", remedy="open it again")
-        if isinstance(error, (sqlite3.DataError, MemoryError)):
+        if isinstance(error, MemoryError):
+            return NoMemory(
+                f"there is no memory left to read {self._path}",
+                remedy="close other runs, or ask about another turn",
+            )
+        if isinstance(error, sqlite3.DataError):
             return TooLarge(
                 f"{self._path} holds a value that is larger than is read",
                 remedy="ask about another turn or another run",

@@ -204,6 +204,19 @@ def test_memory_is_bounded_and_the_next_question_answered(
     assert not supervisor.answer("ctxdiff_explain", {"run": "good"}).is_error
 
 
+def test_runs_that_are_open_take_no_memory_from_the_one_that_is_asked_about(
+    supervised: Supervised, new_trace: Callable[..., Path], block: Any, turn: Any
+) -> None:
+    names = [f"run-{n}" for n in range(6)]
+    for name in names:
+        new_trace(turn([block(f"{name} " + "word " * 4_000_000)]), name=name)
+    supervisor = supervised("from ctxdiff_mcp.worker import limits; limits.MEMORY = 120 * 2**20")
+    asked = {"turn": 1, "position": 0, "max_chars": 100}
+    texts = [supervisor.answer("ctxdiff_block", {"run": name, **asked}).text for name in names]
+    assert [text.partition(",")[0] for text in texts] == [f"run {name}" for name in names]
+    assert "6 runs, newest first" in supervisor.answer("ctxdiff_runs", {}).text
+
+
 def test_no_large_file_is_written_and_none_is_left(
     supervised: Supervised, traces: Traces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
