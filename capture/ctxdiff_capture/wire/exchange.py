@@ -13,7 +13,7 @@ from ctxdiff_capture.secrets.spelled import bytes_without, without
 from ctxdiff_capture.wire.encoding import decoded_body, joined_pieces
 from ctxdiff_capture.wire.endpoints import Family, provider_of
 from ctxdiff_capture.wire.flight import MOST_ANSWER_BYTES, Flight
-from ctxdiff_capture.wire.secrets import credentials_of, text_of, unmistakable
+from ctxdiff_capture.wire.secrets import BodySearch, credentials_of, text_of, unmistakable
 
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 # What a finished event stream ends with, by surface; the SDKs stop reading there.
@@ -22,6 +22,7 @@ _LAST_EVENTS = {
     "anthropic.messages": (b"message_stop", b"event: message_delta"),  # LiteLLM needs no more
 }
 _TAIL_BYTES = 256
+_SEARCH = BodySearch()
 _EVENT_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream")
 
 
@@ -56,7 +57,7 @@ def exchange_of(flight: Flight, *, is_for_disk: bool = True) -> Exchange:
         has_failed = flight.status is not None and flight.status >= 400
         body = bytes_without(body, secrets if has_failed else sure)
     sent = flight.request or b""
-    request = bytes_without(sent, sure) if is_for_disk else sent
+    request = _SEARCH.without(sent, sure) if is_for_disk else sent
     return Exchange(
         surface=flight.surface,
         request=request,

@@ -11,9 +11,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ctxdiff_capture.secrets.judge import looks_random
 from ctxdiff_capture.secrets.named import is_credential_header, is_credential_of_address
-from ctxdiff_capture.secrets.spelled import spelled
+from ctxdiff_capture.secrets.spelled import bytes_without, spelled
 
 _SHORTEST_UNMISTAKABLE = 16
+_LONGEST_KEPT_BYTES = 2 * 2**20
+_ABOUT_BYTES = 64
 _BETWEEN = re.compile(r"[\s,;=/]+")
 _ALGORITHM = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
 
@@ -41,6 +43,43 @@ def _spelled(headers: tuple[str, ...], url: str) -> tuple[str, ...]:
 def unmistakable(credentials: tuple[str, ...]) -> tuple[str, ...]:
     """Those that no text holds by chance: `not-needed`, which local servers take, is none."""
     return tuple(s for s in credentials if len(s) >= _SHORTEST_UNMISTAKABLE and looks_random(s))
+
+
+class BodySearch:
+    """Takes credentials out of request bodies, and searches what a conversation has sent once.
+
+    May be used by several threads.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[str, ...], bytes] = ((), b"")
+        """Credentials and the last body that holds none of them."""
+
+    def without(self, body: bytes, credentials: tuple[str, ...]) -> bytes:
+        """`body` without `credentials`; the same object when there is none in it."""
+        if not credentials:
+            return body
+        searched, clean = self._last
+        start = _shared_start(body, clean) if searched == credentials else 0
+        # One may begin in what is shared and end behind it. A character has four bytes at most.
+        rest = body[max(0, start - 4 * max(map(len, credentials))) :]
+        if bytes_without(rest, credentials) is not rest:
+            return bytes_without(body, credentials)
+        if len(body) <= _LONGEST_KEPT_BYTES:
+            self._last = credentials, body
+        return body
+
+
+def _shared_start(one: bytes, other: bytes) -> int:
+    """About how many bytes two bodies begin with that are the same; never too many."""
+    start, end = 0, min(len(one), len(other))
+    while end - start > _ABOUT_BYTES:
+        middle = (start + end) // 2
+        if one[start:middle] == other[start:middle]:
+            start = middle
+        else:
+            end = middle
+    return start
 
 
 def text_of(value: Any) -> str:
