@@ -19,8 +19,11 @@ import orjson
 from ctxdiff_capture.errors import NotATrace
 
 WORTH_PACKING_BYTES = 256
-MAX_BODY_BYTES = 64 * 2**20
-"""A stored body that claims to be larger is not read."""
+MAX_BODY_BYTES = 80 * 2**20
+"""A larger body is not stored, and one that claims to be larger is not read.
+
+A prompt of 64 MB is smaller, with what JSON spells in two characters: ends of lines, quotes.
+"""
 
 _LONG_BYTES = 4_096
 _ENTRY_BYTES = 150
@@ -41,7 +44,9 @@ class PieceWriter:
         self._remembered_bytes = 0
 
     def write(self, call_id: str, pieces: Sequence[bytes]) -> None:
-        """Store the body of a call which has none yet."""
+        """Store the body of a call which has none yet, unless it is too large to be read."""
+        if sum(map(len, pieces)) > MAX_BODY_BYTES:
+            return
         known = map(self._ids.get, pieces)  # most are, and looking is all that they cost
         numbers = [n or self._id_of(piece) for n, piece in zip(known, pieces, strict=True)]
         packed = packed_numbers(numbers)

@@ -238,6 +238,20 @@ def test_a_growing_conversation_takes_space_for_what_is_new(
     reader.close()
 
 
+def test_a_request_that_would_be_too_large_to_be_read_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: Begin, make_call: MakeCall
+) -> None:
+    monkeypatch.setattr("ctxdiff_capture.store.pieces.MAX_BODY_BYTES", 10)
+    path = tmp_path / "a.ctrace"
+    writer = begin(path)
+    fitting, larger = (b"12345", b"67890"), (b"12345", b"678901")
+    writer.write_many([make_call(1, request_pieces=fitting), make_call(2, request_pieces=larger)])
+    writer.close()
+    reader = open_reader(path)
+    assert [reader.request(f"{seq:032x}") for seq in (1, 2)] == [b"1234567890", None]
+    reader.close()
+
+
 def test_a_networked_store_is_refused_without_its_password(begin: Begin) -> None:
     destination = Destination(dsn="postgresql://me:secret@db.example.test/traces")
     with pytest.raises(StoreError) as caught:
