@@ -38,7 +38,10 @@ def departure(timeline: Timeline, block: int, seq: int) -> Departure | None:
     if goes_on_from is not None and block not in goes_on_from.inputs:
         return Departure(seq, "other_conversation")
     index = list(old.inputs).index(block)
-    found = matching(old, turn, timeline)
+    # Many blocks leave at one turn, and each is asked about.
+    found = timeline.known(
+        f"departures {old.call.id} {turn.call.id}", lambda: matching(old, turn, timeline)
+    )
     for i, j in (*found.edited, *found.same):
         if i == index:
             return Departure(seq, "edited", _hash(timeline, turn, j))

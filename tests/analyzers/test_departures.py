@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from ctxdiff_analyzers import departures
 from ctxdiff_analyzers.departures import Departure, departure
 
 FACT = "The depot in Malmö closes at six on Fridays and at four on Saturdays."
@@ -92,3 +94,26 @@ def test_where_nothing_left_there_is_nothing_to_tell(make: SimpleNamespace) -> N
     assert departure(timeline, 0, 2) is None
     assert departure(timeline, 1, 2) is None
     assert departure(timeline, 0, 9) is None
+
+
+def test_blocks_that_leave_at_one_turn_are_matched_once(
+    make: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matched: list[int] = []
+    match = departures.matching
+    monkeypatch.setattr(
+        departures,
+        "matching",
+        lambda old, new, *rest: matched.append(new.seq) or match(old, new, *rest),
+    )
+    facts = [make.user(f"{FACT} Depot {n}.") for n in range(12)]
+    run = make.run()
+    run.add(make.system("Be brief."), *facts, make.user("When?"))
+    run.add(make.system("Be brief."), make.user("When?"))
+    timeline = run.done()
+    gone = [
+        n for n, head in enumerate(timeline.blocks) if run.texts[head.content_hash].startswith(FACT)
+    ]
+    found = [departure(timeline, block, 2) for block in gone]
+    assert [one and one.way for one in found] == ["trimmed"] * 12
+    assert matched.count(2) == 1
