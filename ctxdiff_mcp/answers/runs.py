@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from ctxdiff_mcp.answers.refs import RunRef, names
 from ctxdiff_mcp.answers.source import Listed, Source, Unreadable
@@ -30,7 +32,8 @@ class RunRow:
 class Runs:
     """All readable runs, newest first, and the files that could not be read."""
 
-    rows: tuple[RunRow, ...]
+    rows: Sequence[RunRow]
+    """Each made when it is asked for."""
     unreadable: tuple[Unreadable, ...]
     complete: bool
     """False when the folder holds more than is looked at."""
@@ -41,8 +44,27 @@ class Runs:
 def runs(source: Source) -> Runs:
     """Every run of the source, newest first."""
     listing = source.listing()
-    rows = tuple(_row(listed, number) for number, listed in enumerate(listing.runs, 1))
-    return Runs(rows, listing.unreadable, listing.complete, listing.is_read)
+    return Runs(_Rows(listing.runs), listing.unreadable, listing.complete, listing.is_read)
+
+
+class _Rows(Sequence[RunRow]):
+    """The rows of listed runs: a folder holds thousands, and a page shows few."""
+
+    def __init__(self, listed: Sequence[Listed]) -> None:
+        self._listed = listed
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    @overload
+    def __getitem__(self, at: int) -> RunRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[RunRow, ...]: ...
+    def __getitem__(self, at: int | slice) -> RunRow | tuple[RunRow, ...]:
+        numbers = range(len(self._listed))[at]
+        if isinstance(numbers, int):
+            return _row(self._listed[numbers], numbers + 1)
+        return tuple(_row(self._listed[number], number + 1) for number in numbers)
 
 
 def _row(listed: Listed, number: int) -> RunRow:
