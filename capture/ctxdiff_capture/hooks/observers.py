@@ -160,10 +160,11 @@ class Observers:
             self._run(item, [s for s in self._all if not s.in_line])
 
     def _run(self, sent: _Sent, subscriptions: list[_Subscription]) -> None:
-        from ctxdiff_capture.hooks.snapshots import snapshot_of  # noqa: PLC0415 - see above
-
         snapshot: ContextSnapshot | None = None
         with host_never_sees("take a snapshot of a call"), self._at_work:
+            # Inside: a fork while a module is loaded would leave it locked in the child.
+            from ctxdiff_capture.hooks.snapshots import snapshot_of  # noqa: PLC0415 - see above
+
             snapshot = snapshot_of(
                 sent.exchange, seq=sent.seq, call_id=sent.call_id, count=self._count()
             )
