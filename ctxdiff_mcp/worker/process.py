@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from ctxdiff_capture.store.temporary import temporary_folder
+from ctxdiff_capture.store.temporary import Room
 
 from ctxdiff_mcp.worker.frames import Message, PipeChannel
 from ctxdiff_mcp.worker.setup import Setup
@@ -74,16 +72,16 @@ class ProcessWorker:
     def __init__(self, setup: Setup) -> None:
         if not sys.executable:
             raise OSError("this Python cannot start another")
-        self._folder = _private_folder()
+        self._room = _private_room()
         try:
             self._process = subprocess.Popen(  # noqa: S603  our own command
                 _command(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=_environment(self._folder),
+                env=_environment(self._room),
                 # Relative names, should a file make SQLite use any, lead to an empty place; at the
                 # least not into the folder where the server was started.
-                cwd=self._folder or os.path.abspath(os.sep),  # noqa: PTH100  the root, or a drive's
+                cwd=self._room.path if self._room else os.path.abspath(os.sep),  # noqa: PTH100  the root, or a drive's
             )
         except BaseException:
             self._remove_folder()
@@ -122,8 +120,8 @@ class ProcessWorker:
         return "killed" if code < 0 and -code not in _OWN_SIGNALS else "stopped"
 
     def _remove_folder(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._room is not None:
+            self._room.remove()
 
 
 class ThreadWorker:
@@ -210,16 +208,16 @@ def _command() -> list[str]:
     return [sys.executable, *options, "-c", BOOT, *paths]
 
 
-def _private_folder() -> Path | None:
-    """An empty folder for the worker's copies of traces that are being written."""
+def _private_room() -> Room | None:
+    """A folder for the worker's copies of traces that are being written."""
     try:
-        return Path(tempfile.mkdtemp(prefix="ctxdiff-worker-", dir=temporary_folder()))
+        return Room()
     except OSError:
         return None  # only such traces cannot be read
 
 
-def _environment(folder: Path | None) -> dict[str, str]:
+def _environment(room: Room | None) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name.upper() in KEPT_VARIABLES}
-    if folder is not None:
-        kept |= dict.fromkeys(("TMPDIR", "TEMP", "TMP", "SQLITE_TMPDIR"), str(folder))
+    if room is not None:
+        kept |= dict.fromkeys(("TMPDIR", "TEMP", "TMP", "SQLITE_TMPDIR"), str(room.path))
     return kept

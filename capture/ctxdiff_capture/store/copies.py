@@ -1,20 +1,19 @@
 """Private copies of traces that are being written: file and write-ahead log made one plain file.
 
 A copy is shared by all who ask while the original stays as it was. Copies stand in one folder per
-process, which is removed at its end; after a kill, by the next process that makes a copy.
+process, see `temporary.Room`.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sqlite3
 import tempfile
 import threading
 import weakref
 from collections import OrderedDict
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -22,23 +21,16 @@ from urllib.parse import quote
 from ctxdiff_capture.errors import NotATrace, StoreError
 from ctxdiff_capture.store.careful import CarefulFile, FileState
 from ctxdiff_capture.store.defence import defend, is_of_the_disk
-from ctxdiff_capture.store.temporary import temporary_folder
-
-try:
-    import fcntl
-except ImportError:  # Windows, where a folder in use cannot be removed anyway
-    fcntl = None  # type: ignore[assignment]
+from ctxdiff_capture.store.temporary import Room, remove_own
 
 MAX_COPIED_BYTES = 2**30
 """A file with a log beside it is copied up to this size."""
 MAX_LOG_BYTES = 2**28
 """A larger log is not copied."""
 
-_PREFIX = "ctxdiff-"
 _KEPT = 4
 """Copies that stay for the next question, at most."""
 _KEPT_BYTES = 2**30
-_LOCK = "lock"
 _WAL_HEADER_BYTES = 32
 
 
@@ -49,7 +41,7 @@ class PrivateCopy:
         folder = Path(tempfile.mkdtemp(dir=room))
         self.path = folder / "trace"
         # A forked child that ends must not remove its parent's.
-        self.remove = weakref.finalize(self, _remove_own, folder, os.getpid())
+        self.remove = weakref.finalize(self, remove_own, folder, os.getpid())
 
 
 class Copies:
@@ -58,7 +50,7 @@ class Copies:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
-        self._room: _Room | None = None
+        self._room: Room | None = None
 
     def of(self, file: CarefulFile, log: CarefulFile) -> PrivateCopy | None:
         """A consistent copy of a file and its log; None when they changed meanwhile.
@@ -106,8 +98,7 @@ class Copies:
         """The room of this process; a forked child takes its own."""
         if self._room is None or self._room.owner != os.getpid() or not self._room.path.is_dir():
             self._kept.clear()
-            _sweep()
-            self._room = _Room()
+            self._room = Room()
         return self._room.path
 
 
@@ -120,47 +111,6 @@ class _Kept:
     def size(self) -> int:
         """Bytes of file and log."""
         return sum(state.size for state in self.states)
-
-
-class _Room:
-    """A locked folder for copies: the lock goes with its process, however that ends."""
-
-    def __init__(self) -> None:
-        self.owner = os.getpid()
-        # Prepared under another name, so that nobody sweeps it before it is locked.
-        folder = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=temporary_folder()))
-        if fcntl is not None:
-            # Never closed: the lock lasts as long as the process.
-            fcntl.flock(os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
-        self.path = folder.rename(folder.with_name(folder.name[1:]))
-        self.remove = weakref.finalize(self, _remove_own, self.path, self.owner)
-
-
-def _remove_own(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sweep() -> None:
-    """Remove the rooms of processes that were killed: those whose lock nobody holds."""
-    if fcntl is None:
-        return
-    with suppress(OSError), os.scandir(temporary_folder()) as entries:
-        rooms = [
-            Path(entry.path)
-            for entry in entries
-            if entry.name.startswith(_PREFIX)
-            and entry.is_dir(follow_symlinks=False)
-            and entry.stat(follow_symlinks=False).st_uid == os.getuid()
-        ]
-        for room in rooms:
-            with suppress(OSError):
-                lock = os.open(room / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(room, ignore_errors=True)
-                finally:
-                    os.close(lock)
 
 
 def _is_copied(file: CarefulFile, log: CarefulFile, target: Path) -> bool:

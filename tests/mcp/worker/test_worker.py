@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -228,8 +230,8 @@ def test_no_large_file_is_written_and_none_is_left(
     before = set(tmp_path.rglob("*"))
     assert supervisor.answer("ctxdiff_explain", {"run": "write-asked"}).is_error
     written = [path for path in set(tmp_path.rglob("*")) - before if path.is_file()]
-    assert [path.name for path in written] == ["big"]
-    assert written[0].stat().st_size < 17 * 2**20
+    assert sorted(path.name for path in written) == ["big", "lock"]
+    assert max(path.stat().st_size for path in written) < 17 * 2**20
     supervisor.close()
     assert list(place.iterdir()) == []
 
@@ -272,6 +274,36 @@ def test_without_a_folder_for_temporary_files_the_project_is_not_written_to(
     assert not supervisor.answer("ctxdiff_explain", {"run": "good"}).is_error
     assert not Path(f"/proc/{pid_of(supervisor)}/cwd").readlink().is_relative_to(project)
     assert project.stat().st_mtime == 0
+    session.close()
+
+
+def test_the_next_reader_removes_the_copies_of_a_server_that_was_killed(
+    new_session: Callable[..., Any], tmp_path: Path
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    session = new_session(1_000)
+    program = f"""
+import os, pathlib, signal
+from ctxdiff_mcp.gate.policy import Policy
+from ctxdiff_mcp.worker.setup import Setup
+from ctxdiff_mcp.worker.supervisor import Supervisor
+supervisor = Supervisor(Setup(pathlib.Path({str(tmp_path / "runs")!r}), Policy()))
+assert not supervisor.answer("ctxdiff_explain", {{"run": "live"}}).is_error
+print(len(list(pathlib.Path({str(place)!r}).rglob("trace"))), flush=True)
+if os.environ["ENDS"] == "killed": os.kill(os.getpid(), signal.SIGKILL)
+supervisor.close()
+"""
+    for way in ("killed", "well"):
+        told = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "TMPDIR": str(place), "ENDS": way},
+            stdout=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+        assert told.stdout == b"1\n"
+        assert (list(place.iterdir()) == []) is (way == "well")
     session.close()
 
 
