@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,11 @@ from ctxdiff_capture.errors import SelectionError
 from ctxdiff_capture.store.config import ENVIRONMENT_VARIABLE, parse_target
 
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
+
+
+def at_home(path: str | Path) -> Path:
+    """The path with a `~` at its start resolved; as it is where there is no such home."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111  that of a Path raises then
 
 
 def runs_folder(runs_dir: Path | None, environ: Mapping[str, str]) -> Path:
@@ -21,7 +27,7 @@ def runs_folder(runs_dir: Path | None, environ: Mapping[str, str]) -> Path:
         SelectionError: `CTXDIFF_STORE` names a networked database.
     """
     if runs_dir is not None:
-        return runs_dir.expanduser()
+        return at_home(runs_dir)
     named = environ.get(ENVIRONMENT_VARIABLE, "").strip()
     if named and Path(named).is_dir():
         return Path(named)

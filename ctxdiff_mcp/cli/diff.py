@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ctxdiff_capture.errors import SelectionError
@@ -15,6 +14,7 @@ from ctxdiff_mcp.answers.compare import compare_opened
 from ctxdiff_mcp.answers.diff import Change, Diff, diff
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.select import find_agent, find_run, find_scope, find_turn
+from ctxdiff_mcp.answers.where import at_home
 from ctxdiff_mcp.cli.compare import compare_json
 from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.output import write_json, write_lines
@@ -108,7 +108,7 @@ def _compared(args: argparse.Namespace, old: OpenRun, new: OpenRun) -> int:
 def named_run(args: argparse.Namespace, run: str) -> OpenRun:
     """The run of a session's id, of a file that holds one, or of `FILE#ID`."""
     file, mark, session = run.rpartition("#")
-    if not mark or not Path(file).expanduser().is_file():
+    if not mark or not at_home(file).is_file():
         file, session = (run, "") if _is_file(run) else ("", run)
     if not file:
         return _opened(args, session)
@@ -116,7 +116,7 @@ def named_run(args: argparse.Namespace, run: str) -> OpenRun:
 
 
 def _is_file(run: str) -> bool:
-    return run.endswith(SUFFIX) or Path(run).expanduser().is_file()
+    return run.endswith(SUFFIX) or at_home(run).is_file()
 
 
 def _opened(args: argparse.Namespace, session: str | None) -> OpenRun:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from ctxdiff_capture.errors import TraceNotFound
 
 from ctxdiff_mcp.answers.legend import Legend, legend
 from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.where import at_home
 from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import add_common, one_session, project_path
 from ctxdiff_mcp.text.legend import legend_lines
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         SelectionError: several sessions fit, or none.
         StoreError: there is no trace, or it cannot be read.
     """
-    folder = Path(args.runs_dir).expanduser() if args.runs_dir else project_path(args.project)
+    folder = at_home(args.runs_dir) if args.runs_dir else project_path(args.project)
     source = Source(folder)
     runs = source.listing().runs
     if not runs:

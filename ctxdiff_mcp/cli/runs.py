@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from ctxdiff_capture.errors import SelectionError
 
 from ctxdiff_mcp.answers.runs import RunRow, Runs, runs
 from ctxdiff_mcp.answers.source import Source
+from ctxdiff_mcp.answers.where import at_home
 from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.output import write_json, write_lines
 from ctxdiff_mcp.cli.select import add_common, project_path
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.limit < 0:
         raise SelectionError("--limit is negative", remedy="give 0 or more, or --all")
-    folder = Path(args.runs_dir).expanduser() if args.runs_dir else project_path(args.project)
+    folder = at_home(args.runs_dir) if args.runs_dir else project_path(args.project)
     found = runs(Source(folder))
     answer = found if args.all else replace(found, rows=found.rows[: args.limit])
     if args.json:

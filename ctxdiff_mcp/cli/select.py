@@ -13,6 +13,7 @@ from ctxdiff_capture.store.config import ENVIRONMENT_VARIABLE, SUFFIX, Destinati
 from ctxdiff_capture.store.open import open_reader
 
 from ctxdiff_mcp.answers.source import Listed, Source
+from ctxdiff_mcp.answers.where import at_home
 from ctxdiff_mcp.cli.numbers import WHOLE, whole_number
 from ctxdiff_mcp.text.shown import cut, shown
 
@@ -99,8 +100,8 @@ def project_path(project: str | None) -> Path:
         StoreError: it is a database, which cannot be read yet, or there is nothing.
     """
     target = project or os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
-    if project is None and (not target or Path(target).expanduser().is_dir()):
-        return Path(target or ".").expanduser()
+    if project is None and (not target or at_home(target).is_dir()):
+        return at_home(target or ".")
     destination: Destination = parse_target(target)
     if destination.path is None:
         open_reader(destination).close()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ctxdiff_capture.errors import SelectionError
 
+from ctxdiff_mcp.answers.where import at_home
 from ctxdiff_mcp.cli.numbers import whole_number
 from ctxdiff_mcp.cli.prices import add_prices
 from ctxdiff_mcp.server import serve
@@ -61,16 +62,15 @@ def run(args: argparse.Namespace) -> int:
         print("ctxdiff-mcp: serving MCP on stdin; `ctxdiff-mcp --help` tells more", file=sys.stderr)
     if args.redact_counts == "bucket" and args.redact == "off":
         raise SelectionError("--redact-counts is for redact mode", remedy="add --redact")
-    folder = args.runs_dir.expanduser() if args.runs_dir else None
     try:
         serve(
-            folder,
+            args.runs_dir,
             args.redact,
             redact_counts=args.redact_counts,
             secret_tags=args.secret_tags,
             default_cap=args.max_bytes,
             hard_cap=args.max_bytes_ever,
-            prices=args.prices,
+            prices=at_home(args.prices) if args.prices else None,
         )
     except ValueError as problem:
         raise SelectionError(str(problem), remedy="leave --max-bytes out") from None

@@ -9,6 +9,7 @@ from ctxdiff_analyzers.window import Fill
 
 from ctxdiff_mcp.answers.ledger import read_prices
 from ctxdiff_mcp.answers.tokens import LostBlock, Schemas, Tokens, tokens
+from ctxdiff_mcp.answers.where import at_home
 from ctxdiff_mcp.cli.output import plain, write_json, write_lines
 from ctxdiff_mcp.cli.prices import (
     add_prices,
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the tokens by turn and label, and what they buy."""
     window = stated_window(args)
-    prices = None if args.prices is None else read_prices(args.prices.expanduser())
+    prices = None if args.prices is None else read_prices(at_home(args.prices))
     chosen = selected(args, args.session)
     answer = tokens(
         chosen.source,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ctxdiff_mcp._version import __version__
+from ctxdiff_mcp.answers.where import runs_folder
 from ctxdiff_mcp.cli import main as front
 from ctxdiff_mcp.cli import runs
 from ctxdiff_mcp.cli import serve as serving
@@ -44,6 +45,26 @@ def test_what_cannot_be_parsed_is_wrong_use(ctxdiff: Cli, argv: list[str]) -> No
     done = ctxdiff(*argv)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("usage: ctxdiff-mcp")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("runs", "--runs-dir"),
+        ("legend", "--runs-dir"),
+        ("tokens", "--project"),
+        ("tokens", "--prices"),
+    ],
+    ids=" ".join,
+)
+def test_a_home_that_nobody_has_is_a_path_like_any_other(
+    ctxdiff: Cli, demo: Path, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, str]
+) -> None:
+    monkeypatch.setenv("CTXDIFF_STORE", str(demo))
+    done = ctxdiff(*argv, "~nobody-of-that-name/x")
+    assert "internal error" not in done.err
+    assert done.out or "no readable trace" in done.err or "~nobody-of-that-name/x" in done.err
+    assert runs_folder(Path("~nobody-of-that-name/x"), {}) == Path("~nobody-of-that-name/x")
 
 
 def test_a_long_flag_may_be_cut_where_it_stays_clear(ctxdiff: Cli, demo: Path) -> None:
@@ -88,8 +109,13 @@ def test_the_flags_of_the_server_reach_it(
 ) -> None:
     asked: list[dict[str, Any]] = []
     usual = {
-        **{"folder": None, "redact": "off", "redact_counts": "exact", "secret_tags": True},
-        **{"default_cap": None, "hard_cap": None, "prices": None},
+        "folder": None,
+        "redact": "off",
+        "redact_counts": "exact",
+        "secret_tags": True,
+        "default_cap": None,
+        "hard_cap": None,
+        "prices": None,
     }
 
     def serve(folder: Path | None, redact: str, **limits: Any) -> None:
