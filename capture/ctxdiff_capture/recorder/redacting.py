@@ -58,6 +58,10 @@ class RedactingSession:
         """Move what was written to where a copy of the file alone has it."""
         self._session.settle()
 
+    def release(self) -> None:
+        """Hold nothing that a forked child would take over."""
+        self._session.release()
+
     def close(self) -> None:
         """Make everything durable."""
         self._ready.clear()

@@ -145,6 +145,12 @@ class Storing:
             with working(), host_never_sees("settle the trace"):
                 self._session.settle()
 
+    def release(self) -> None:
+        """Let a fork come, between two pieces of work."""
+        if self._session is not None:
+            with host_never_sees("let go of the trace for a fork"):
+                self._session.release()
+
     def close(self) -> None:
         """Close the session."""
         if self._session is not None:

@@ -125,13 +125,14 @@ class Writer:
         self._storing.losses.tell_sum()
 
     def pause(self) -> None:
-        """Wait until the thread holds no lock of anybody's, and keep it so. Bounded."""
+        """Wait until the thread holds no lock and no file, and keep it so. Bounded."""
         me = threading.get_ident()
         if me == self._thread.ident:
             return  # a redaction hook forks: nobody else can wait for it
         self._forking.add(me)
         if self._at_work.acquire(timeout=FORK_PATIENCE_S):
             self._held_for = me
+            self._storing.release()
 
     def resume(self) -> None:
         """Let the thread work again."""

@@ -42,6 +42,9 @@ class SessionWriter(Protocol):
     def settle(self) -> None:
         """Move what was written to where a copy of the file alone has it. May do nothing."""
 
+    def release(self) -> None:
+        """Hold nothing that a forked child would take over. The next write takes it again."""
+
     def close(self) -> None:
         """Make everything durable and leave no sidecar file. May be called twice."""
 

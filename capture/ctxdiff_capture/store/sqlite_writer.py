@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 from uuid import uuid4
 
 from ctxdiff_capture._version import __version__
@@ -56,6 +57,7 @@ class SQLiteWriter:
         One attempt waits `busy_seconds` for another program's lock.
         """
         self._path = path
+        self._busy_seconds = busy_seconds
         self._attempts = attempts
         self._session_id = session_id or uuid4().hex
         self._models: list[str] = []
@@ -64,11 +66,8 @@ class SQLiteWriter:
         # Absolute, because the host may change its folder.
         self._file = path.absolute()
         self._identity = _create_for_owner_only(self._file)
-        self._connection = sqlite3.connect(
-            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
-        )
-        self._members = MemberWriter(self._connection)
-        self._pieces = PieceWriter(self._connection)
+        self._is_released = False
+        self._connect()
         self._places = Places()
         row = (
             self._session_id,
@@ -137,6 +136,16 @@ class SQLiteWriter:
         with suppress(sqlite3.Error):  # what is not moved stays in the log
             self._connection.execute("pragma wal_checkpoint(passive)")
 
+    def release(self) -> None:
+        """Close the connection until the next write.
+
+        SQLite counts in the process what it has locked. A forked child would take over the count
+        without the locks, which are the parent's, and others would remove a log that it writes.
+        Source: https://www.sqlite.org/howtocorrupt.html, section 2.6.
+        """
+        self.close()
+        self._is_released = True
+
     def close(self) -> None:
         """Move the log into the file and close; with the last connection the sidecars go."""
         try:
@@ -145,6 +154,25 @@ class SQLiteWriter:
             pass  # closed before, or another program reads: SQLite recovers the log on next use
         finally:
             self._connection.close()
+
+    def _connect(self) -> None:
+        # An address, because a file that was removed must not be made anew.
+        self._connection = sqlite3.connect(
+            f"file:{quote(os.fsencode(self._file))}?mode=rw",
+            uri=True,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        self._members = MemberWriter(self._connection)
+        self._pieces = PieceWriter(self._connection)
+
+    def _connect_again(self) -> None:
+        """Undo `release`."""
+        self._connection.close()  # of an attempt before
+        self._connect()
+        self._set_up()
+        self._is_released = False
 
     def _set_up(self) -> None:
         """Settings of the connection; WAL is also a property of the file."""
@@ -239,6 +267,8 @@ class SQLiteWriter:
             )
 
         def attempt() -> None:
+            if self._is_released:
+                self._connect_again()
             self._connection.execute("begin immediate")
             models = self._models
             try:

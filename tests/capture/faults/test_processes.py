@@ -67,6 +67,34 @@ def test_a_fork_in_the_midst_of_calls_leaves_each_to_its_process(runner: Any, as
 
 @needs_fork
 @pytest.mark.fault("os.fork")
+def test_a_child_that_outlives_the_recording_of_its_parent_loses_nothing(
+    runner: Any, asked: Any
+) -> None:
+    """Whoever closes the file last moves the log: a child must count as one who has it open."""
+    program = """
+        ask("parent")
+        tracer.flush()
+        (stored, tell_stored), (closed, tell_closed) = os.pipe(), os.pipe()
+        child = os.fork()
+        if child == 0:
+            ask("child 1")
+            tracer.flush()
+            os.write(tell_stored, b".")
+            os.read(closed, 1)
+            ask("child 2")
+            sys.exit(0)
+        os.read(stored, 1)
+        tracer.close()
+        os.write(tell_closed, b".")
+        say(os.waitpid(child, 0)[1])
+    """
+    ended = runner.run(program)
+
+    assert (ended.out, sorted(asked(runner.file))) == ("0\n", [["child 1", "child 2"], ["parent"]])
+
+
+@needs_fork
+@pytest.mark.fault("os.fork")
 def test_a_stream_that_parent_and_child_hold_is_recorded_by_the_parent(
     runner: Any, asked: Any, calls: Any
 ) -> None:

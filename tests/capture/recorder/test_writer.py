@@ -45,6 +45,7 @@ class Store:
     losses: dict[str, int] = field(default_factory=dict)
     settled: threading.Event = field(default_factory=threading.Event)
     closed: int = 0
+    released: int = 0
     session_id: str = "s"
 
     def write(self, call: Call) -> None:
@@ -63,6 +64,9 @@ class Store:
 
     def note_loss(self, reason: str, count: int = 1) -> None:
         self.losses[reason] = self.losses.get(reason, 0) + count
+
+    def release(self) -> None:
+        self.released += 1
 
     def settle(self) -> None:
         self.settled.set()
