@@ -77,6 +77,8 @@ EXPLAINED: dict[str, str] = {
     "answers.folder.Found.refused": BEFORE,
     "answers.folder._Entry.found": BEFORE,
     "answers.folder._Entry.label": BEFORE,
+    "answers.diff._Near.new": BEFORE,
+    "answers.diff._Near.old": BEFORE,
     "answers.source.Listed.handle": BEFORE,
     "answers.source.Listed.label": BEFORE,
     "model.Session.id": BEFORE,
