@@ -17,7 +17,7 @@ NONCE_CHARS = 10
 PLACEHOLDER = "x" * NONCE_CHARS
 MOST_CHARS = 120
 """Of the opening and the closing line together, line ends included."""
-DISPENSABLE = ("secrets", "turn", "escapes", "role")
+DISPENSABLE = ("secrets", "turn", "escapes", "role", "finding")
 """Attributes that a frame does without, in this order, where it would cost more."""
 
 _HANDLE = re.compile(
