@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 import time
@@ -13,16 +12,15 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from ctxdiff_capture._version import __version__
-from ctxdiff_capture.errors import (
-    NotATrace,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    TraceNotFound,
-    UnsupportedVersion,
-)
+from ctxdiff_capture.errors import StoreBusy, StoreError, StoreFull, TraceNotFound
 from ctxdiff_capture.model import Block, Call
 from ctxdiff_capture.store import schema
+from ctxdiff_capture.store.appending import (
+    check_appendable_version,
+    create_for_owner_only,
+    identity_of,
+    refuse_what_is_no_trace,
+)
 from ctxdiff_capture.store.extras import Places, delete_extras, write_extras
 from ctxdiff_capture.store.membership import MemberWriter, delete_inputs
 from ctxdiff_capture.store.pieces import PieceWriter
@@ -35,7 +33,6 @@ _ATTEMPTS = 6
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 0.5
 _KNOWN_BLOCKS = 100_000
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class SQLiteWriter:
@@ -62,10 +59,10 @@ class SQLiteWriter:
         self._session_id = session_id or uuid4().hex
         self._models: list[str] = []
         self._known_blocks: set[str] = set()
-        _refuse_what_is_no_trace(path)
+        refuse_what_is_no_trace(path)
         # Absolute, because the host may change its folder.
         self._file = path.absolute()
-        self._identity = _create_for_owner_only(self._file)
+        self._identity = create_for_owner_only(self._file)
         self._is_released = False
         self._connect()
         self._places = Places()
@@ -188,7 +185,7 @@ class SQLiteWriter:
         """Create or widen the tables, check the versions, add the session."""
         for statement in (schema.CORE + schema.SIDE).split(";\n"):
             self._connection.execute(statement)
-        _check_appendable_version(self._connection, self._path)
+        check_appendable_version(self._connection, self._path)
         present = {name for _, name, *_ in self._connection.execute("pragma table_info(call)")}
         for column in schema.ADDED_BY_VERSION_2:
             if column not in present:
@@ -260,7 +257,7 @@ class SQLiteWriter:
             StoreError: the file cannot be written, or was removed: SQLite itself would write on
                 to a file that has no name any more.
         """
-        if _identity_of(self._file) != self._identity:
+        if identity_of(self._file) != self._identity:
             raise StoreError(
                 f"{self._path} was removed or replaced while it was written",
                 remedy="leave it in its place until the program ends",
@@ -306,83 +303,6 @@ class SQLiteWriter:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         return None
-
-
-def _refuse_what_is_no_trace(path: Path) -> None:
-    """Raise `NotATrace` for a file that holds something else, without touching it."""
-    pause = _FIRST_PAUSE_SECONDS
-    for number in range(1, _ATTEMPTS + 1):
-        try:
-            return _look_inside(path)
-        except (NotATrace, StoreBusy) as error:
-            # Another writer may be creating the tables, or moving its log, at this moment.
-            final = isinstance(error, NotATrace) and not _is_in_use(path)
-            if final or number == _ATTEMPTS:
-                raise
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-    return None
-
-
-def _look_inside(path: Path) -> None:
-    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
-        return
-    # A new file, which most are, needs none of this.
-    from ctxdiff_capture.store.connection import open_untouched  # noqa: PLC0415
-    from ctxdiff_capture.store.vetting import has_objects, layout_of  # noqa: PLC0415
-
-    opened = open_untouched(Path(os.path.realpath(path)))
-    try:
-        if has_objects(opened.connection):
-            layout_of(opened.connection)
-            _check_appendable_version(opened.connection, path)
-    except sqlite3.DatabaseError:
-        if opened.is_stale():
-            raise StoreBusy(f"{path} changes", remedy="try again") from None
-        raise NotATrace(f"{path} is damaged", remedy="record into another file") from None
-    finally:
-        opened.close()
-
-
-def _check_appendable_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Every session's version must be one we know, or we might break what a newer one set."""
-    (version,) = connection.execute("select max(schema_version) from run").fetchone()
-    if version is not None and (type(version) is not int or version > schema.SCHEMA_VERSION):
-        raise UnsupportedVersion(
-            f"{path} holds a session of format version {version}",
-            remedy="upgrade ctxdiff-capture, or record into another file",
-        )
-
-
-def _is_in_use(path: Path) -> bool:
-    """Whether a sidecar shows that another program has the file open, or was stopped in it."""
-    return any(path.with_name(path.name + end).exists() for end in ("-wal", "-shm", "-journal"))
-
-
-def _create_for_owner_only(path: Path) -> tuple[int, int] | None:
-    """Create the file as 0600 if there is none; SQLite gives its sidecars the same mode.
-
-    Returns:
-        Which file it is.
-    """
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        return _identity_of(path)
-    except OSError as error:
-        kind = StoreFull if error.errno in _NO_ROOM else StoreError
-        raise kind(
-            f"{path} cannot be written ({error.strerror})",
-            remedy="create its folder, or check the disk and the permissions",
-        ) from None
-
-
-def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Which file is there; None when there is none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _is_lock(error: sqlite3.Error) -> bool:
