@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from ctxdiff_capture.errors import StoreError
+from ctxdiff_capture.errors import NoMemory, StoreError
 
 import ctxdiff_mcp
 from ctxdiff_mcp.answers.source import Source
@@ -166,7 +166,9 @@ def test_a_file_that_cannot_be_read_is_told_without_its_name_or_the_reason_it_ga
 
     monkeypatch.setattr(Source, "open", fail)
     text = asked(runs)(EXPLAIN, {"run": "latest"})
-    assert code_of(text) in {code for _, code, _ in problems._STORE}
+    # For want of memory other runs are closed and the question asked again; then it is the answer's.
+    of_a_file = code_of(problems.store_problem(kind("", remedy="")))
+    assert code_of(text) == ("needs_too_much" if kind is NoMemory else of_a_file)
     assert faults(text, most=400) == []
     assert taken_apart(text).frames == ()
 
