@@ -10,6 +10,7 @@ import os
 import sqlite3
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -56,7 +57,10 @@ class Opened:
         return now is not None and now.which == self.state.which and _changed(self.state, now)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection. May be called twice."""
+        # The handler belongs to the reader, and Python 3.10 collects no circle through here.
+        with suppress(sqlite3.Error):
+            self.connection.set_progress_handler(None, 0)
         self.connection.close()
 
 

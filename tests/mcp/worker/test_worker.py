@@ -212,7 +212,7 @@ def test_runs_that_are_open_take_no_memory_from_the_one_that_is_asked_about(
     names = [f"run-{n}" for n in range(6)]
     for name in names:
         new_trace(turn([block(f"{name} " + "word " * 4_000_000)]), name=name)
-    supervisor = supervised("from ctxdiff_mcp.worker import limits; limits.MEMORY = 120 * 2**20")
+    supervisor = supervised("from ctxdiff_mcp.worker import limits; limits.MEMORY = 200 * 2**20")
     asked = {"turn": 1, "position": 0, "max_chars": 100}
     texts = [supervisor.answer("ctxdiff_block", {"run": name, **asked}).text for name in names]
     assert [text.partition(",")[0] for text in texts] == [f"run {name}" for name in names]
