@@ -35,6 +35,10 @@ HELD_ELSEWHERE = {
         "tests/mcp/clients/test_real_clients.py",
         "test_claude_code_connects_to_the_server_that_was_added",
     ),
+    "CTXDIFF_STRESS=1 pytest tests/trust -s": (
+        "tests/trust/test_threat_model.py",
+        "test_the_command_of_the_page_prints_each_promise",
+    ),
     "ctxdiff-mcp demo": ("tests/mcp/cli/test_demo.py", "test_the_demo_tells_why_turn_8_broke"),
 }
 """Commands that are run by something else: the file, and words in it that do so."""
