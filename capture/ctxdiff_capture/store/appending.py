@@ -16,26 +16,22 @@ from ctxdiff_capture.errors import (
     UnsupportedVersion,
 )
 from ctxdiff_capture.store import schema
+from ctxdiff_capture.store.troubles import pauses
 
-_ATTEMPTS = 6
-_FIRST_PAUSE_SECONDS = 0.05
-_LONGEST_PAUSE_SECONDS = 0.5
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def refuse_what_is_no_trace(path: Path) -> None:
     """Raise `NotATrace` for a file that holds something else, without touching it."""
-    pause = _FIRST_PAUSE_SECONDS
-    for number in range(1, _ATTEMPTS + 1):
+    for pause in pauses():
         try:
             return _look_inside(path)
         except (NotATrace, StoreBusy) as error:
             # Another writer may be creating the tables, or moving its log, at this moment.
             final = isinstance(error, NotATrace) and not _is_in_use(path)
-            if final or number == _ATTEMPTS:
+            if final or pause is None:
                 raise
         time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
     return None
 
 

@@ -20,8 +20,9 @@ from urllib.parse import quote
 
 from ctxdiff_capture.errors import NotATrace, StoreError
 from ctxdiff_capture.store.careful import CarefulFile, FileState
-from ctxdiff_capture.store.defence import defend, is_of_the_disk
+from ctxdiff_capture.store.defence import defend
 from ctxdiff_capture.store.temporary import Room, remove_own
+from ctxdiff_capture.store.troubles import is_of_the_disk
 
 MAX_COPIED_BYTES = 2**30
 """A file with a log beside it is copied up to this size."""

@@ -99,14 +99,6 @@ def limit_memory() -> None:
         connection.close()
 
 
-def is_of_the_disk(error: sqlite3.Error) -> bool:
-    """Whether the disk is full or fails, and nothing is known of the file."""
-    # By their words: Python has the numbers since 3.11.
-    return isinstance(error, sqlite3.OperationalError) and any(
-        words in str(error) for words in ("disk is full", "disk I/O error")
-    )
-
-
 def _judge(action: int, one: str | None, two: str | None, _: str | None, source: str | None) -> int:
     """Whether SQLite may compile a part of a statement."""
     # What a view or a trigger wants has its name as `source`.

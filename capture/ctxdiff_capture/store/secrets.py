@@ -13,6 +13,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from ctxdiff_capture.errors import StoreBusy, StoreError, StoreFull
+from ctxdiff_capture.store.troubles import is_lock, is_of_the_disk
 
 T = TypeVar("T")
 
@@ -61,10 +62,9 @@ class SecretNumbers:
 
 
 def _kind_of(error: sqlite3.Error) -> type[StoreError]:
-    text = str(error)
-    if "locked" in text or "busy" in text:
+    if is_lock(error):
         return StoreBusy
-    return StoreFull if "is full" in text or "disk I/O error" in text else StoreError
+    return StoreFull if is_of_the_disk(error) else StoreError
 
 
 def _salt(connection: sqlite3.Connection) -> str:

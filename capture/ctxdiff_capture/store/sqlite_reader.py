@@ -30,7 +30,6 @@ from ctxdiff_capture.model import (
     Stage,
 )
 from ctxdiff_capture.store.connection import open_untouched
-from ctxdiff_capture.store.defence import is_of_the_disk
 from ctxdiff_capture.store.extras import output_paths, read_detail
 from ctxdiff_capture.store.membership import read_inputs
 from ctxdiff_capture.store.numbering import Numbering
@@ -38,6 +37,7 @@ from ctxdiff_capture.store.pieces import read_request
 from ctxdiff_capture.store.recording import read_outputs, read_recording
 from ctxdiff_capture.store.rows import block_of, chunks, read_sessions
 from ctxdiff_capture.store.said import read_decisions, read_stages
+from ctxdiff_capture.store.troubles import is_of_the_disk
 from ctxdiff_capture.store.values import MAX_TEXT_BYTES, Notes
 from ctxdiff_capture.store.vetting import Layout, check_readable_version, layout_of
 

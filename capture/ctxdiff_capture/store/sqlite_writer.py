@@ -25,13 +25,11 @@ from ctxdiff_capture.store.extras import Places, delete_extras, write_extras
 from ctxdiff_capture.store.membership import MemberWriter, delete_inputs
 from ctxdiff_capture.store.pieces import PieceWriter
 from ctxdiff_capture.store.said import staged, write_said
+from ctxdiff_capture.store.troubles import ATTEMPTS, is_lock, is_of_the_disk, pauses
 from ctxdiff_capture.store.values import json_text, storable, storable_or_none
 
 WRITER = f"ctxdiff-capture {__version__}"
 
-_ATTEMPTS = 6
-_FIRST_PAUSE_SECONDS = 0.05
-_LONGEST_PAUSE_SECONDS = 0.5
 _KNOWN_BLOCKS = 100_000
 
 
@@ -47,7 +45,7 @@ class SQLiteWriter:
         started_at: str,
         session_id: str | None = None,
         busy_seconds: float = 5.0,
-        attempts: int = _ATTEMPTS,
+        attempts: int = ATTEMPTS,
     ) -> None:
         """Begin a session; see `open.create_session`.
 
@@ -284,39 +282,23 @@ class SQLiteWriter:
 
     def _when_free(self, attempt: Callable[[], None]) -> None:
         """Repeat `attempt` while another program holds the lock, within bounds."""
-        pause = _FIRST_PAUSE_SECONDS
-        for number in range(1, self._attempts + 1):
+        for pause in pauses(self._attempts):
             try:
                 return attempt()
             except sqlite3.Error as error:
-                if not _is_lock(error):
-                    kind = StoreFull if _is_full(error) else StoreError
+                if not is_lock(error):
+                    kind = StoreFull if is_of_the_disk(error) else StoreError
                     raise kind(
                         f"{self._path} cannot be written ({error})",
                         remedy="check the disk and the file",
                     ) from error
-                if number == self._attempts:
+                if pause is None:
                     raise StoreBusy(
                         f"{self._path} stayed locked by another program",
                         remedy="end the program that holds it",
                     ) from error
             time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         return None
-
-
-def _is_lock(error: sqlite3.Error) -> bool:
-    """Whether waiting may help."""
-    return isinstance(error, sqlite3.OperationalError) and any(
-        word in str(error) for word in ("locked", "busy")
-    )
-
-
-def _is_full(error: sqlite3.Error) -> bool:
-    """Whether room may be the trouble. A limit on the size of files looks like a bad disk."""
-    return isinstance(error, sqlite3.OperationalError) and any(
-        words in str(error) for words in ("is full", "disk I/O error")
-    )
 
 
 def _model_of(call: Call) -> str | None:
