@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ctxdiff_mcp._version import __version__
+from ctxdiff_mcp.worker.streams import taken_streams
 
 # mcp and the answers cost most of the start-up, and whatever they print must not reach the wire:
 # they are imported by the functions below, after stdout has been taken.
@@ -90,7 +90,7 @@ def serve(
     """
     # Claude Code sends SIGINT and 100 ms later SIGTERM; the SDK's reader thread would sit it out.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    wire_in, wire_out = _take_streams()
+    wire_in, wire_out = taken_streams()
     import anyio  # noqa: PLC0415  see the top of the file
     import mcp_types as types  # noqa: PLC0415
 
@@ -288,14 +288,3 @@ def _is_of_a_client_that_left(error: BaseException) -> bool:
     if within:
         return all(map(_is_of_a_client_that_left, within))
     return isinstance(error, BrokenPipeError)
-
-
-def _take_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The wire, moved away from the numbers 0 and 1: what others print goes to stderr."""
-    wire_in, wire_out = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    sys.stdout.flush()
-    os.dup2(2, 1)
-    return os.fdopen(wire_in, "rb"), os.fdopen(wire_out, "wb")
