@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from ctxdiff_capture.store.careful import FileState, state_now
+
 SUFFIX = ".ctrace"
 MAX_DEPTH = 6
 """Folders below the runs folder that are entered, counted downwards."""
@@ -17,25 +19,19 @@ MAX_FILES = 5_000
 MAX_ENTRIES = 200_000
 """Directory entries looked at before the walk stops."""
 
-_TICK_NS = 100_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """What changes when a file changes, or the write-ahead log or the journal beside it."""
 
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    log: tuple[int, ...] | None
-    """Inode, size and times of the `-wal`; None without one."""
-    journal: tuple[int, ...] | None
-    """Likewise of the `-journal`."""
+    file: FileState
+    log: FileState | None
+    """Of the `-wal`; None without one."""
+    journal: FileState | None
+    """Of the `-journal`."""
     seen_ns: int | None
-    """When it was looked at, for a log that was written a moment before: file systems count time
-    in ticks, and another commit within the same one would not show. None otherwise."""
+    """When it was looked at, for a log that was written a moment before: another commit within the
+    same tick of the file system's clock would not show. None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,7 @@ def trace_files(root: Path) -> Found:
         identity = _identity(entry.found.path, entry.has_log, entry.has_journal)
         if identity is not None:
             files.append(TraceFile(label, Path(entry.found.path), identity))
-    files.sort(key=lambda file: (file.identity.mtime_ns, file.identity.inode), reverse=True)
+    files.sort(key=lambda one: (one.identity.file.mtime_ns, one.identity.file.inode), reverse=True)
     return Found(tuple(files), tuple(refused), complete)
 
 
@@ -100,28 +96,14 @@ def _identity(path: str | Path, has_log: bool, has_journal: bool) -> Identity | 
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    log = _beside(f"{path}-wal") if has_log else None
+    log = state_now(f"{path}-wal") if has_log else None
     now = time.time_ns()
-    # The last two are times; one in the future is a whim of who made the file.
-    is_fresh = log is not None and any(abs(now - then) < _TICK_NS for then in log[2:])
     return Identity(
-        found.st_dev,
-        found.st_ino,
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
+        FileState.of(found),
         log,
-        _beside(f"{path}-journal") if has_journal else None,
-        now if is_fresh else None,
+        state_now(f"{path}-journal") if has_journal else None,
+        None if log is None or log.has_settled(now) else now,
     )
-
-
-def _beside(path: str) -> tuple[int, int, int, int] | None:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _single(path: Path) -> Found:

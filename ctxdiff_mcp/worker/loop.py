@@ -178,4 +178,4 @@ def _log_alone(*, withheld: bool) -> None:
 def _size(file: TraceFile) -> int:
     """Bytes of a trace with its log."""
     log = file.identity.log
-    return file.identity.size + (log[1] if log else 0)
+    return file.identity.file.size + (log.size if log else 0)

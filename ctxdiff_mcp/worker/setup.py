@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,9 +44,9 @@ class FileId:
 
 
 def _numbers(identity: Identity) -> tuple[int, ...]:
-    own = (identity.device, identity.inode, identity.size, identity.mtime_ns, identity.ctime_ns)
-    # No number of a file is negative; when it was looked at is no state of it.
-    return (*own, -1, *(identity.log or ()), -1, *(identity.journal or ()))
+    # When it was looked at is no state of it; no device or time is -1.
+    states = (identity.file, identity.log, identity.journal)
+    return tuple(number for state in states for number in (astuple(state) if state else (-1,)))
 
 
 @dataclass(slots=True)

@@ -123,7 +123,7 @@ class CarefulFile:
                 copy.write(part)
 
 
-def state_now(path: Path) -> FileState | None:
+def state_now(path: str | Path) -> FileState | None:
     """The state of what has that name now, a link itself; None when there is nothing."""
     try:
         return FileState.of(os.lstat(path))
