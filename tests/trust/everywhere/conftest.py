@@ -13,19 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-INITIALIZE: tuple[dict[str, Any], ...] = (
-    {
-        "jsonrpc": "2.0",
-        "id": "start",
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-)
+from tests.trust.handshake import HELLO, READY
+
+INITIALIZE: tuple[dict[str, Any], ...] = (HELLO, READY)
 LAST: dict[str, Any] = {"jsonrpc": "2.0", "id": "last", "method": "ping"}
 SERVE = "from pathlib import Path; from ctxdiff_mcp import server; server.serve"
 

@@ -5,52 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-OPENING = re.compile(
-    r"\u27e6captured ([2-9a-z]{10}) ([0-9]+)/([0-9]+)((?: [a-z_]+=[A-Za-z0-9_./-]+)*)\u27e7"
-)
+from tests.trust.frames.reading import Unbalanced, taken_apart
+
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 WORDS = re.compile("[\n -~]*")
 """What the server's own lines are made of."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The server's own lines, and what stands in each frame."""
-
-    own: str
-    frames: tuple[str, ...]
-
-
-def taken_apart(text: str) -> Answer:
-    """The answer's parts.
-
-    Raises:
-        AssertionError: a boundary is forged, unbalanced or out of order.
-    """
-    own: list[str] = []
-    frames: list[str] = []
-    nonces: set[str] = set()
-    lines = text.split("\n")
-    at = 0
-    while at < len(lines):
-        found = OPENING.fullmatch(lines[at])
-        if found is None:
-            own.append(lines[at])
-            at += 1
-            continue
-        nonce, number, total, _ = found.groups()
-        end = lines.index(f"\u27e6end {nonce} {number}\u27e7", at)
-        frames.append("\n".join(lines[at + 1 : end]))
-        nonces.add(nonce)
-        assert int(number) == len(frames)
-        assert int(total) == text.count("\u27e6captured ")
-        at = end + 1
-    assert "\u27e6" not in "\n".join(own)
-    assert len(frames) == text.count("\u27e6captured ") == text.count("\u27e6end ")
-    assert len(nonces) <= 1
-    return Answer("\n".join(own), tuple(frames))
 
 
 def faults(text: str, names: Sequence[str] = (), most: int = 20_000) -> list[str]:
@@ -62,7 +22,7 @@ def faults(text: str, names: Sequence[str] = (), most: int = 20_000) -> list[str
     """
     try:
         answer = taken_apart(text)
-    except (AssertionError, ValueError) as problem:
+    except (Unbalanced, ValueError) as problem:
         return [f"boundary: {problem}"]
     found = []
     own = answer.own

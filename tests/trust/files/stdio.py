@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.trust.handshake import HELLO, READY
+
 PATIENCE_SECONDS = 15.0
 LONGEST_SECONDS = 20.0
 """How long a question is waited for before the server counts as hung."""
@@ -56,10 +58,8 @@ class StdioServer:
         ]
         for thread in self._threads:
             thread.start()
-        start = {"protocolVersion": "2025-06-18", "capabilities": {}}
-        start["clientInfo"] = {"name": "test", "version": "1"}
-        self._ask("initialize", start)
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self._ask(HELLO["method"], HELLO["params"])
+        self._send(READY)
 
     def call(self, tool: str, **arguments: Any) -> Answered:
         """One call of a tool."""

@@ -20,20 +20,7 @@ from ctxdiff_mcp.tools.registry import BY_NAME, run_tool
 from ctxdiff_mcp.tools.tool import Context
 from tests.trust.frames.properties import ROWS, Answer, failures
 from tests.trust.goals import GOALS
-
-START = (
-    {
-        "jsonrpc": "2.0",
-        "id": 0,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-)
+from tests.trust.handshake import HELLO, READY
 
 
 class Server:
@@ -51,8 +38,8 @@ class Server:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         self._number = 0
-        for message in START:
-            self._send(message)
+        self._send(HELLO)
+        self._send(READY)
         self._line()
 
     def __enter__(self) -> Self:
