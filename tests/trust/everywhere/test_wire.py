@@ -222,11 +222,12 @@ def test_the_newer_protocol_repeats_nothing_either(talk: Callable[..., Any]) -> 
     GOALS.echo.add(len(lines), part="requests of 2026-07-28")
 
 
+# The key is in pieces: from Python 3.13 on a traceback quotes code of `-c` too.
 TOOLS = """
 from ctxdiff_mcp.tools import registry
 from ctxdiff_mcp.tools.tool import Tool
 def failing(context, values):
-    raise RuntimeError("CNRY\\x1b[2J\\u202e\\x9b\\ud800 sk-ant-api03-" + "aB3" * 31 + "AA\\nforged line")
+    raise RuntimeError("CNRY\\x1b[2J\\u202e\\x9b\\ud800 sk-" + "ant-api03-" + "aB3" * 31 + "AA\\nforged line")
 def large(size):
     return Tool("large", "", "", (), lambda *_: "x" * size)
 registry.BY_NAME = {
