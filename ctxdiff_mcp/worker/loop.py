@@ -28,6 +28,7 @@ SECONDS_TO_LIST = 2.0
 
 ANSWERS = (
     "ctxdiff_capture.store.open",
+    "ctxdiff_capture.store.sqlite_reader",
     "ctxdiff_mcp.answers.runs",
     "ctxdiff_mcp.answers.explain",
     "ctxdiff_mcp.answers.tokens",
@@ -36,8 +37,11 @@ ANSWERS = (
     "ctxdiff_mcp.answers.search",
     "ctxdiff_mcp.answers.compare",
     "ctxdiff_mcp.answers.provenance",
+    "ctxdiff_capture.secrets.shapes:shapes",
+    "ctxdiff_capture.secrets.shapes:names",
+    "ctxdiff_analyzers.cache.rules:load",
 )
-"""What questions import; read while no question waits, so that a worker begins soon."""
+"""What questions import, and functions that read their data; done while no question waits."""
 
 
 def serve_questions(
@@ -135,15 +139,15 @@ class _Listener:
         self._at_end = at_end
         self._cancelled = -1
         self._is_over = False
-        self._to_import = list(ANSWERS)
+        self._to_prepare = list(ANSWERS)
         threading.Thread(target=self._listen, name="ctxdiff-listener", daemon=True).start()
 
     def next_question(self) -> Message | None:
         """The question that has waited longest, or the next; None when the server is gone."""
-        while self._to_import and self._questions.empty():
+        while self._to_prepare and self._questions.empty():
             with suppress(Exception):  # who needs it will say so, and no other question suffers
-                import_module(self._to_import.pop(0))
-            if not self._to_import:
+                _prepare(self._to_prepare.pop(0))
+            if not self._to_prepare:
                 # A question makes many objects; looking through the rest each time costs a sixth.
                 gc.freeze()
         return self._questions.get()
@@ -161,6 +165,13 @@ class _Listener:
         self._is_over = True
         self._at_end()
         self._questions.put(None)
+
+
+def _prepare(name: str) -> None:
+    module, _, function = name.partition(":")
+    found = import_module(module)
+    if function:
+        getattr(found, function)()
 
 
 def _log_alone(*, withheld: bool) -> None:

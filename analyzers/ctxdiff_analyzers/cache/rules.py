@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ctxdiff_capture.model import CallHead
 
+DATA = Path(__file__).with_name("data") / "providers.json"
 Section: TypeAlias = Literal["tools", "system", "messages"]
 LIFE_KEYS = ("prompt_cache_retention",)
 """Parameters that state how long an entry lives, where no marker does."""
@@ -119,6 +120,11 @@ def model_of(call: CallHead) -> str:
     return found if isinstance(found, str) else ""
 
 
+def load() -> None:
+    """Read the file now, so that no question has to."""
+    _data()
+
+
 def is_sure(provider: str) -> bool:
     """False for a provider, by `Rules.name`, that may miss a prefix which stayed as it was."""
     return _rules(provider, None).sure
@@ -179,5 +185,4 @@ def _fact(entry: Mapping[str, Any]) -> Fact:
 
 @cache
 def _data() -> Any:
-    path = files("ctxdiff_analyzers.cache").joinpath("data", "providers.json")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(DATA.read_text(encoding="utf-8"))

@@ -85,8 +85,7 @@ def usage_of(raw: Json, provider: str | None = None, surface: str | None = None)
         return Usage()
     if _KNOWN.isdisjoint(raw):
         # Most objects have a counter for the prompt and one for the output, and nothing else.
-        plain = _first(raw, _PROMPT), _first(raw, _OUTPUT)
-        return Usage(prompt_tokens=plain[0], output_tokens=plain[1])
+        return Usage(_first(raw, _PROMPT), output_tokens=_first(raw, _OUTPUT))
     read, write = _cached(raw)
     return Usage(
         prompt_tokens=_prompt(raw, read, write, _excludes_cache(raw, provider, surface)),
@@ -218,6 +217,8 @@ def _first(raw: Mapping[str, Json], names: tuple[str, ...]) -> int | None:
 
 
 def _count(value: Json) -> int | None:
+    if type(value) is int:
+        return value if 0 <= value <= _LARGEST else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # NaN fails every comparison, so it is absent too.

@@ -18,6 +18,10 @@ WORD_START = (
 )
 
 
+SIGNS = "-_./+\\%"
+"""Beside ASCII letters and digits, what prefixes and what follows them are made of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One kind of credential with one prefix."""
@@ -26,6 +30,8 @@ class Shape:
     prefix: str
     source: str
     """Of an expression that matches where the prefix begins."""
+    least: int
+    """Characters of the shortest match, all of them letters, digits or among `SIGNS`."""
     is_random: bool
     """True when the rest must also look random: the prefix alone says too little."""
 
@@ -53,6 +59,7 @@ def shapes() -> tuple[Shape, ...]:
             row["kind"],
             prefix,
             _source(prefix, data["alphabets"][row["alphabet"]], row["min"], row.get("max")),
+            len(prefix) + row["min"],
             row.get("is_random", False),
         )
         for row in data["shapes"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 from ctxdiff_capture.errors import TooLarge
@@ -59,6 +61,14 @@ _SIDE_COLUMNS = (
     bounded("x.request_digest"),
     bounded("x.metadata", MAX_JSON_BYTES),
 )
+
+
+_TEXT, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
+_CALL_TYPES = (
+    *(frozenset((str,)), frozenset((int,)), _TEXT, _TEXT, _NUMBER, *[_TEXT] * 4),
+    *(_TEXT, _TEXT, _NUMBER, *[_TEXT] * 4, _NUMBER, _NUMBER, _TEXT, _TEXT),
+)
+"""Per column of a call's row, the types of values that writers store."""
 
 
 def chunks(content_hashes: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -148,22 +158,42 @@ def call_heads(
     heads: list[CallHead] = []
     left = _MAX_READ_CHARS
     for row in _call_rows(connection, layout, session_id, seqs):
-        left -= sum([len(value) for value in row if type(value) is str])
+        types = tuple(map(type, row))
+        left -= sum(map(len, compress(row, _are_texts(types))))
         if len(heads) >= MAX_CALLS or left < 0:
             raise _too_many("calls, or too long ones,")
-        if TOO_LONG in row:
-            notes.add("a call's field is longer than is read and was left out")
-            if row[0] == TOO_LONG:
-                continue
-            row = [None if value == TOO_LONG else value for value in row]  # noqa: PLW2901
-        if not isinstance(row[0], str) or not _is_bindable(row[0]):
-            notes.add("a call's id is no text and the call was left out")
-            continue
-        if type(row[1]) is not int:
-            notes.add("a call's number is no number and the call was left out")
-            continue
-        heads.append(_call_head(row, columns, notes))
+        known = row if _is_usual(types) and row[0].isascii() else _made_usual(row, notes)
+        if known is not None:
+            heads.append(_call_head(known, columns, notes))
     return heads
+
+
+@lru_cache(256)
+def _are_texts(types: tuple[type, ...]) -> tuple[bool, ...]:
+    return tuple(one is str for one in types)
+
+
+@lru_cache(256)
+def _is_usual(types: tuple[type, ...]) -> bool:
+    """Whether each column of a call's row has a value of a type that writers store there."""
+    return all(map(frozenset.__contains__, _CALL_TYPES, types))
+
+
+def _made_usual(row: Sequence[Any], notes: Notes) -> Sequence[Any] | None:
+    """A call's row with a text in each column for texts; None when the call cannot be used."""
+    if TOO_LONG in row:
+        notes.add("a call's field is longer than is read and was left out")
+        if row[0] == TOO_LONG:
+            return None
+        row = [None if value == TOO_LONG else value for value in row]
+    if not isinstance(row[0], str) or not _is_bindable(row[0]):
+        notes.add("a call's id is no text and the call was left out")
+        return None
+    if type(row[1]) is not int:
+        notes.add("a call's number is no number and the call was left out")
+        return None
+    pairs = zip(row, _CALL_TYPES, strict=True)
+    return [text_or_none(value) if str in types else value for value, types in pairs]
 
 
 def _call_rows(
@@ -186,33 +216,37 @@ def _call_rows(
 
 
 def _call_head(row: Sequence[Any], columns: JsonColumns, notes: Notes) -> CallHead:
+    """A call from a row that is, or was made, usual."""
+    call_id, seq, params, usage, latency, error, agent, step, provider, *side = row
+    surface, started_at, first_byte, finish, response_id, model, message, status, *rest = side
+    attempts, digest, metadata = rest
     return CallHead(
-        id=text(row[0]),
-        seq=row[1],
-        params=columns.mapping(row[2], "a call's params") or {},
-        usage=columns.mapping(row[3], "a call's usage"),
-        latency_ms=count_or_none(row[4], "a latency", notes),
-        error=text_or_none(row[5]),
-        agent=text_or_none(row[6]),
-        step=text_or_none(row[7]),
-        provider=text_or_none(row[8]),
-        surface=text_or_none(row[9]),
-        started_at=text_or_none(row[10]),
-        first_byte_ms=count_or_none(row[11], "a time to first byte", notes),
-        finish_reason=text_or_none(row[12]),
-        response_id=text_or_none(row[13]),
-        response_model=text_or_none(row[14]),
-        error_message=text_or_none(row[15]),
-        error_status=count_or_none(row[16], "an error status", notes),
-        attempts=count_or_none(row[17], "a number of attempts", notes) or None,
-        request_digest=text_or_none(row[18]),
-        refusal=_refusal(row[19], columns),
+        call_id,
+        seq,
+        provider,
+        agent,
+        step,
+        columns.mapping(params, "a call's params") or {},
+        columns.mapping(usage, "a call's usage"),
+        count_or_none(latency, "a latency", notes),
+        error,
+        surface,
+        started_at,
+        count_or_none(first_byte, "a time to first byte", notes),
+        finish,
+        response_id,
+        model,
+        message,
+        count_or_none(status, "an error status", notes),
+        count_or_none(attempts, "a number of attempts", notes) or None,
+        digest,
+        _refusal(metadata, columns),
     )
 
 
 def _refusal(metadata: Any, columns: JsonColumns) -> str | None:
     # Decoding what has no refusal would cost a question about many turns for nothing.
-    if metadata is None or '"refusal"' not in (text_or_none(metadata) or ""):
+    if metadata is None or '"refusal"' not in metadata:
         return None
     return text_or_none((columns.mapping(metadata, "a call's metadata") or {}).get("refusal"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from itertools import pairwise
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 RANDOM = "aB3dE5gH7jK9mN1pQ3sT5vX7zA2cF4hJ6kM8nP1rS3uV5xZ7bD9fG2jL4nQ6sW8yE1tR3u"
+SIGNS = " ".join(string.ascii_letters + string.digits + "-_./+")
 HEX = "dc79f95b01254ecbab4f721ff655ae2f"
 GHS = f"ghs_1234_eyJ{RANDOM[:30]}.eyJ{RANDOM}.{RANDOM[:9]}-_8"
 AZURE_STORAGE = f"{RANDOM}aB3dE5+ASt1b2C3A=="
@@ -35,7 +37,17 @@ def example(prefix: str, alphabet: str) -> str:
 
 @pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.prefix)
 @pytest.mark.parametrize(
-    "around", ["{}", "key={};", 'a "{}"\n', "(see {})", "密钥{}，", "\\n{}\\n"]
+    "around",
+    [
+        "{}",
+        "key={};",
+        'a "{}"\n',
+        "(see {})",
+        "密钥{}，",
+        "\\n{}\\n",
+        f"{SIGNS} {{}}",
+        f"{{}} 密{SIGNS}",
+    ],
 )
 def test_every_prefix_is_known_wherever_it_stands(shape: object, around: str) -> None:
     prefix, pattern = shape.prefix, shape.pattern  # type: ignore[attr-defined]
