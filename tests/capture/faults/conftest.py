@@ -99,7 +99,8 @@ def ask(text, client=client, **options):
     return client.chat.completions.create(model="gpt-4o", messages=messages, **options)
 
 def say(*words):
-    print(*words, flush=True)
+    # In one piece: several processes say something at once.
+    print(" ".join(map(str, words)) + "\\n", end="", flush=True)
 
 def words_of(stream):
     return [chunk.choices[0].delta.content for chunk in stream]
