@@ -16,11 +16,13 @@ FOLDERS = {
 CAPTURE, ANALYZERS, MCP = FOLDERS
 
 MODEL, ERRORS, GUARD = f"{CAPTURE}.model", f"{CAPTURE}.errors", f"{CAPTURE}.guard"
+LIGHT = f"{CAPTURE}.light"
 GATE = f"{MCP}.gate"
 
 # A room may import itself, the rooms named here, and nothing else of ours.
 MAY_IMPORT: dict[str, set[str]] = {
-    MODEL: set(),
+    LIGHT: set(),
+    MODEL: {LIGHT},
     ERRORS: set(),
     GUARD: set(),
     f"{CAPTURE}.hashing": {MODEL},
@@ -34,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         ERRORS,
     },
     f"{CAPTURE}.secrets": {GUARD},
-    f"{CAPTURE}.store": {MODEL, ERRORS, f"{CAPTURE}._version"},
+    f"{CAPTURE}.store": {LIGHT, MODEL, ERRORS, f"{CAPTURE}._version"},
     # The recorder calls the hooks; they know it as protocols of their own.
     f"{CAPTURE}.hooks": {
         MODEL,
@@ -75,12 +77,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         MODEL,
         ERRORS,
     },  # the front door
-    ANALYZERS: {MODEL},
+    ANALYZERS: {LIGHT, MODEL},
     GATE: {MODEL, f"{CAPTURE}.secrets"},
     # Token arithmetic lives in one decoder file; Captured is how answers carry a trace's own words,
     # and a difference must not cut through the tag of a credential.
     f"{MCP}.answers": {
         ANALYZERS,
+        LIGHT,
         MODEL,
         ERRORS,
         f"{CAPTURE}.store",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+from ctxdiff_capture.light import light
 from ctxdiff_capture.model import BlockHead, CallDetail, CallHead, Stage, Usage
 
 TextOf = Callable[[str], str]
@@ -48,7 +49,7 @@ class NoRecords:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Turn:
     """One call, numbered by `seq`, with its blocks as indices into `Timeline.blocks`."""
 

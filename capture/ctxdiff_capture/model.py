@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ctxdiff_capture.light import light
+
 Json: TypeAlias = Any
 """A value that JSON can spell. Numbers may be NaN or infinite: the format allows them."""
 
@@ -28,7 +30,7 @@ SURFACES = (
 """Surfaces with a decoder: what kind of request body a call carries."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Block:
     """The smallest thing that can be diffed: a message, a content part, a tool schema, an image."""
 
@@ -44,7 +46,7 @@ class Block:
     """`tiktoken` is exact, `estimate` is not."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class BlockHead:
     """A stored block without its text, which is fetched only when it is shown."""
 
@@ -59,7 +61,7 @@ class BlockHead:
     """False when the text starts with neither `{` nor `[`, so that it can be no part in JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Placement:
     """A block at its place in one call; the place is its index in `Call.inputs` or `outputs`."""
 
@@ -167,7 +169,7 @@ class Decision:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Usage:
     """Token counts as the provider billed them, in one arithmetic for all providers."""
 
@@ -291,7 +293,7 @@ class Session:
     """Named agents in order of first appearance."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class CallHead:
     """A stored call without its blocks: what a question about many turns needs of each."""
 

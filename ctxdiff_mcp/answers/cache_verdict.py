@@ -10,6 +10,7 @@ from ctxdiff_analyzers.cache.rules import rules_read
 from ctxdiff_analyzers.cache.suspects import CacheCode
 from ctxdiff_analyzers.cache.verdict import Agreement, State, Verdict
 from ctxdiff_analyzers.findings import Certainty
+from ctxdiff_capture.light import light
 
 from ctxdiff_mcp.answers.open_run import OpenRun
 from ctxdiff_mcp.answers.places import place
@@ -17,7 +18,7 @@ from ctxdiff_mcp.answers.refs import BlockRef
 from ctxdiff_mcp.gate.captured import Captured, Name
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class TurnCache:
     """One turn in a line."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from ctxdiff_capture.light import light
 
 from ctxdiff_analyzers.cache.order import Rendered, parting, rendered
 from ctxdiff_analyzers.cache.rules import Rules
@@ -15,7 +16,7 @@ LOOK_BACK = 8
 """Turns that are looked at: parallel conversations are few."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Ancestor:
     """An earlier turn, and how far its prefix reaches into the later one."""
 

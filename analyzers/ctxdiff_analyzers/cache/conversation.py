@@ -26,10 +26,12 @@ def taken_out(pair: Pair) -> Difference | None:
     olds, news = pair.old.blocks, pair.new.blocks
     if pair.i >= len(olds) or pair.j >= len(news) or pair.i < len(pair.old.head):
         return None
-    start = news[pair.j]
-    if start not in olds[pair.i :] or olds[pair.i] in news[pair.j :]:
+    try:
+        behind = olds.index(news[pair.j], pair.i)
+    except ValueError:
         return None
-    behind = olds.index(start, pair.i)
+    if olds[pair.i] in news[pair.j :]:
+        return None
     if olds[behind:] != news[pair.j : pair.j + len(olds) - behind]:
         return None
     run = list(range(i, i + behind - pair.i))

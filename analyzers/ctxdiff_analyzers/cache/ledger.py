@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from ctxdiff_capture.light import light
 
 from ctxdiff_analyzers.cache.rules import Minimum, Rules
 from ctxdiff_analyzers.timeline import Turn
@@ -11,7 +12,7 @@ from ctxdiff_analyzers.timeline import Turn
 AT_ONCE_MS = 500
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Reported:
     """A turn's usage, as far as it speaks of the cache."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ctxdiff_capture.light import light
 
 from ctxdiff_analyzers.cache.order import Rendered
 from ctxdiff_analyzers.paths import dotted
@@ -12,7 +12,7 @@ AUTOMATIC = "/cache_control"
 """The pointer of a marker at the top of a request: the provider places it by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Breakpoint:
     """One marker. The block it stands on is the last one of a cacheable prefix."""
 
@@ -24,7 +24,7 @@ class Breakpoint:
     """In the wire's words; None is the default."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Marks:
     """All markers of a request."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from ctxdiff_capture.light import light
+
 from ctxdiff_analyzers.cache.rules import Rules, Section
 from ctxdiff_analyzers.matching import bare_digest, is_marker, may_differ_by_marker
 from ctxdiff_analyzers.timeline import Timeline, Turn
@@ -15,7 +17,7 @@ _KEPT = 32
 """Turns whose order is remembered: each is asked for as the newer and as the older one."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Rendered:
     """A turn as a provider reads it."""
 

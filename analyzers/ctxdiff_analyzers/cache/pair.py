@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ctxdiff_capture.light import light
 from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.cache.lazy import lazy
@@ -16,7 +15,7 @@ from ctxdiff_analyzers.schemas import names_in
 from ctxdiff_analyzers.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Difference:
     """Where a prefix ends, and what is at fault."""
 
@@ -40,7 +39,7 @@ class Difference:
     """Tools concerned. Captured text."""
 
 
-@dataclass(frozen=True)
+@light(frozen=True, slots=False)
 class Pair:
     """An older and a newer turn that part at `i` and `j`, places in the provider's order."""
 

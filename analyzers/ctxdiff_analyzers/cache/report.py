@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ctxdiff_capture.light import light
+
 from ctxdiff_analyzers.cache.reusable import predicted
 from ctxdiff_analyzers.cache.situation import Situation
 from ctxdiff_analyzers.cache.suspects import CacheCode
@@ -22,7 +24,7 @@ MOST_GROUPS = 60
 """Groups that are told of: the first turn of each is looked at closely."""
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class CacheRow:
     """One turn in a line."""
 
@@ -77,7 +79,7 @@ def cache_report(whole: Timeline, scope: Timeline) -> CacheReport:
     return scope.remembered("cache report", lambda: _report(whole, scope))
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class _Judged:
     row: CacheRow
     section: str | None

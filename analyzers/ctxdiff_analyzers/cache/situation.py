@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ctxdiff_capture.light import light
 
 from ctxdiff_analyzers.cache.ancestors import Ancestor, ancestor, relatives
 from ctxdiff_analyzers.cache.lazy import lazy
@@ -37,7 +37,7 @@ FAR_OFF = 3.0
 """Factor between billed and counted tokens from which they do not speak of the same prompt."""
 
 
-@dataclass(frozen=True)
+@light(frozen=True, slots=False)
 class Situation:
     """A turn, the one it goes on from, and what both sides say of the cache."""
 

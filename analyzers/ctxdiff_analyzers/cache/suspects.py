@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from ctxdiff_capture.light import light
 
 from ctxdiff_analyzers.cache.pair import Difference
 from ctxdiff_analyzers.cache.places import Place
@@ -13,7 +14,7 @@ from ctxdiff_analyzers.findings import Certainty
 CacheCode: TypeAlias = Literal["cache_break", "cache_expired", "cache_unused"]
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Suspect:
     """One explanation of a turn's cache."""
 

@@ -15,6 +15,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from ctxdiff_capture.errors import TooLarge
+from ctxdiff_capture.light import light
 from ctxdiff_capture.model import Placement
 from ctxdiff_capture.store.values import Notes, storable, text
 
@@ -68,7 +69,7 @@ select block_id, position, label, label_source from call_block where call_id = ?
 """
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class Members:
     """The input blocks of one call; all fields have one entry per block, in order."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import Any
+
+from ctxdiff_capture.light import light
 
 
 class Numbering:
@@ -83,7 +84,7 @@ class Numbering:
         return array("i", map(self.labels.__getitem__, zip(labels, sources, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class _Column:
     """The hashes of the last call, None before the first, and their numbers."""
 
@@ -91,7 +92,7 @@ class _Column:
     numbers: array[int]
 
 
-@dataclass(frozen=True, slots=True)
+@light(frozen=True, slots=True)
 class _LabelColumns:
     """The labels of the last call, likewise."""
 
