@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
@@ -30,6 +29,7 @@ from ctxdiff_capture.model import (
     Stage,
 )
 from ctxdiff_capture.store.connection import open_untouched
+from ctxdiff_capture.store.deadline import Deadline
 from ctxdiff_capture.store.extras import output_paths, read_detail
 from ctxdiff_capture.store.membership import read_inputs
 from ctxdiff_capture.store.numbering import Numbering
@@ -52,33 +52,12 @@ T = TypeVar("T")
 _OPENINGS = 3
 
 
-class _Deadline:
-    """A limit of processor time: on a busy machine a good file waits, and is not to blame for it.
-
-    Asking that clock may cost 0.1 ms, so short questions never do, and long ones only when the
-    time is over on the wall too.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.begin()
-
-    def begin(self) -> None:
-        self._wall = time.monotonic() + self.seconds
-        self._processor: float | None = None
-
-    def is_over(self) -> bool:
-        if self._processor is None:
-            self._processor = time.thread_time() + self.seconds
-        return time.monotonic() >= self._wall and time.thread_time() >= self._processor
-
-
 class SQLiteReader:
     """Read access to a file. Meets `base.TraceReader`; see `open.open_reader`."""
 
     def __init__(self, path: Path, *, seconds_per_question: float = 4.0) -> None:
         self._path = path
-        self._deadline = _Deadline(seconds_per_question)
+        self._deadline = Deadline(seconds_per_question)
         self._lock = threading.Lock()
         self._whole: Recording | None = None
         """The session that was loaded last, when all of it was: a search puts hits in its order."""
