@@ -6,8 +6,9 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from queue import Empty, SimpleQueue
-from time import sleep
+from time import monotonic, sleep
 from typing import Literal, Protocol, TypeAlias
 
 from ctxdiff_capture.wire.flight import Invocation
@@ -21,9 +22,10 @@ BATCH_JOBS = 64
 BATCH_BYTES = 8 * 2**20
 """How much is handed out at once."""
 
-FIRST_LOOK_S = 0.002
-LAST_LOOK_S = 0.008
-"""After a job the queue is looked at so soon and, in a burst, ever later up to so much apart."""
+BUSY_S = 0.25
+GATHER_S = 0.01
+"""A job that comes so soon after another waits so long for more: threads of Python work in turn,
+and the host is about to begin its next call."""
 
 
 class Job(Protocol):
@@ -71,8 +73,7 @@ class Inbox:
         self._queue: SimpleQueue[_Item] = SimpleQueue()
         self._max_bytes = max_bytes
         self._waiting_bytes = 0
-        self._longest_pause = FIRST_LOOK_S
-        self._has_worked = False
+        self._last_job_at = -inf
         self._is_asleep = False
         self._is_roused = False
         self._is_ended = False
@@ -130,35 +131,32 @@ class Inbox:
             item = self._at_hand()
         else:
             self._waiting_bytes = 0
-        self._has_worked = bool(batch.jobs)
         # What it was roused for is looked at now, as it is after every batch.
         self._is_roused = False
         return batch
 
     def _next(self, seconds: float | None) -> _Item | None:
-        """The next item. In a burst it is looked for now and then, which spares the host.
-
-        Waking a thread for each item costs the host several times more than putting it. Where the
-        first look after an item finds nothing there is no burst, and looks cost more than waking.
-        """
-        pause = FIRST_LOOK_S
-        while self._has_worked:
-            if (item := self._at_hand()) is not None:
-                self._longest_pause = LAST_LOOK_S
-                return item
-            if pause > self._longest_pause:
-                break
-            sleep(pause)
-            pause *= 2
-        self._longest_pause = FIRST_LOOK_S
+        """The next item; a job of many is left for a moment, so that others come along."""
         # In this order here and the other way round in `rouse`: one of the two sees the other.
         self._is_asleep = seconds is None
         if self._is_roused:
             self._is_roused = self._is_asleep = False
             return self._at_hand()
-        with suppress(Empty):
-            return self._queue.get(timeout=seconds)
-        return None
+        try:
+            item = self._queue.get(timeout=seconds)
+        except Empty:
+            return None
+        if not isinstance(item, (_Word, threading.Event)):
+            self._gather()
+        return item
+
+    def _gather(self) -> None:
+        """Let more jobs come, in a program that makes call upon call."""
+        now = monotonic()
+        is_busy = now - self._last_job_at < BUSY_S
+        self._last_job_at = now
+        if is_busy and self._queue.qsize() < BATCH_JOBS:
+            sleep(GATHER_S)
 
     def _at_hand(self) -> _Item | None:
         with suppress(Empty):
