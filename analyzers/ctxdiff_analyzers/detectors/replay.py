@@ -12,6 +12,7 @@ from ctxdiff_capture.model import BlockHead
 
 from ctxdiff_analyzers.content import is_thought, part_type, spoken, without_markers
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
+from ctxdiff_analyzers.detectors.sent_back import is_read_from, is_wrapping, stand_in
 from ctxdiff_analyzers.edits import edit
 from ctxdiff_analyzers.exchanges import call_at
 from ctxdiff_analyzers.findings import Evidence, Finding
@@ -26,6 +27,7 @@ BETWEEN = 12
 """Code points that a program may put between two messages that it makes one."""
 WRAPPING = 24
 """Code points that a program may put around an answer."""
+CUT_OUT = "\0"
 LEAST_START = 8
 """Code points of an answer's start that are sent back for it by no chance."""
 WHOLE = 0.9
@@ -201,7 +203,9 @@ def _other_form(scene: Scene, block: int, new: list[int]) -> int | None:
         for j in new
         if call_at(scene.mine, scene.turn.inputs[j]) is None
     }
-    if not answer or any(_is_all_told(scene, answer, text) for text in texts.values()):
+    if not answer or any(
+        _is_all_told(scene, answer, text) or is_read_from(answer, text) for text in texts.values()
+    ):
         return None
     pieces = "".join(text for text in texts.values() if text in answer)
     if pieces.replace(" ", "") == answer.replace(" ", ""):
@@ -213,7 +217,9 @@ def _other_form(scene: Scene, block: int, new: list[int]) -> int | None:
             return j
     scores = {j: similarity(_candidate(answer), _candidate(text)) for j, text in texts.items()}
     best = max(scores, key=scores.__getitem__, default=None)
-    return best if best is not None and scores[best] >= FLOOR else None
+    if best is not None and scores[best] >= FLOOR:
+        return best
+    return stand_in(scene, answer, texts)
 
 
 def _is_all_told(scene: Scene, answer: str, text: str) -> bool:
@@ -223,8 +229,11 @@ def _is_all_told(scene: Scene, answer: str, text: str) -> bool:
     assert scene.previous is not None
     for block in scene.previous.outputs:
         if _is_said(scene.mine, block):
-            text = text.replace(_plain(_text(scene, scene.mine.blocks[block])), " ", 1)
-    return len(text.strip()) <= WRAPPING
+            text = text.replace(_plain(_text(scene, scene.mine.blocks[block])), CUT_OUT, 1)
+    before, *others = (piece.strip() for piece in text.split(CUT_OUT))
+    return sum(map(len, (before, *others))) <= WRAPPING and (
+        is_wrapping(before, scene) and all(is_wrapping(piece, None) for piece in others)
+    )
 
 
 def _candidate(text: str) -> Candidate:
