@@ -16,6 +16,7 @@ CALL_TYPES = ("tool_use", "server_tool_use", "function_call", "custom_tool_call"
 RESULT_TYPES = ("tool_result", "function_call_output", "custom_tool_call_output")
 HOSTED_RESULTS = ("program_output", "tool_search_output")
 """Results beside those whose type ends in `_call_output`. Source: openai 3.57."""
+_TEXT_TYPES = frozenset(("text", "input_text", "output_text"))
 WRAPPED_CALLS = ("function_call", "functionCall", "toolUse")
 WRAPPED_RESULTS = ("function_response", "functionResponse", "toolResult")
 ID_KEYS = ("tool_use_id", "toolUseId", "call_id", "tool_call_id", "id")
@@ -79,7 +80,7 @@ def schema_names(text: str) -> tuple[str, ...]:
 def without_markers(text: str) -> str:
     """The content without cache markers, and a lone text part as the text that it carries.
 
-    Empty for a block that is nothing but a marker.
+    Likewise within a tool's result. Empty for a block that is nothing but a marker.
     """
     if not text.startswith("{") or not (_has_marker(text) or '"text"' in text):
         return text
@@ -124,7 +125,17 @@ def _bare(part: dict[str, Any], text: str) -> str:
         return ""
     if bare.get("type") == "text" and set(bare) == {"type", "text"}:
         return str(bare["text"])
+    if bare.get("type") in RESULT_TYPES:
+        bare |= {key: _lone_text(bare[key]) for key in ("content", "output") if key in bare}
     return text if bare == part else json.dumps(bare, sort_keys=True, ensure_ascii=False)
+
+
+def _lone_text(value: Any) -> Any:
+    """What a list holds that is one text part and nothing else; any other value as it is."""
+    part = value[0] if isinstance(value, list) and len(value) == 1 else None
+    if not isinstance(part, dict) or set(part) != {"type", "text"}:
+        return value
+    return part["text"] if part["type"] in _TEXT_TYPES else value
 
 
 def _tool_call(part: Mapping[str, Any]) -> ToolCall | None:

@@ -87,8 +87,18 @@ def test_an_id_joins_a_call_and_its_result() -> None:
         ({"name": "a"} | MARK, '{"name": "a"}'),
         (
             {"type": "tool_result", "content": [{"type": "text", "text": "x"} | MARK]},
-            '{"content": [{"text": "x", "type": "text"}], "type": "tool_result"}',
+            '{"content": "x", "type": "tool_result"}',
         ),
+        (
+            {"type": "function_call_output", "output": [{"type": "input_text", "text": "x"}]},
+            '{"output": "x", "type": "function_call_output"}',
+        ),
+        (
+            {"type": "tool_result", "content": [{"type": "text", "text": t} for t in "xy"]},
+            None,
+        ),
+        ({"type": "tool_result", "content": [{"type": "text", "text": "x", "n": 1}]}, None),
+        ({"type": "document", "content": [{"type": "text", "text": "x"}]}, None),
         ({"type": "text", "text": "hi", "citations": []}, None),
     ],
 )
