@@ -16,6 +16,7 @@ from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.copies import copied_messages
 from ctxdiff_analyzers.detectors.pairs import broken_partners
+from ctxdiff_analyzers.detectors.repeated import lost_repeats, said_anew
 from ctxdiff_analyzers.detectors.replay import merged_messages
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation, tokens_of
 from ctxdiff_analyzers.detectors.truncation import cut_pairs
@@ -61,7 +62,8 @@ def tagged_losses(scene: Scene) -> Iterator[Finding]:
 
 def losses(scene: Scene) -> Iterator[Finding]:
     """Untagged messages of the previous turn that are gone and do not come back."""
-    if scene.previous is None or not scene.matching.gone or scene.stands_alone():
+    repeated = lost_repeats(scene)
+    if scene.previous is None or not (scene.matching.gone or repeated) or scene.stands_alone():
         return
     inputs = scene.previous.inputs
     last = scene.mine.last_seen(inputs)
@@ -74,7 +76,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
         for i in _gone(scene, compacted)
         if i not in elsewhere
         and is_conversation(scene.old_block(i))
-        and last[inputs[i]] == scene.previous.seq
+        and (last[inputs[i]] == scene.previous.seq or i in repeated)
         and not scene.old_block(i).is_empty
         and scene.old_block(i).content_hash not in told
         and not is_marker(scene.mine, inputs[i])
@@ -211,7 +213,12 @@ def _strings(scene: Scene, i: int, j: int) -> tuple[str, str, str]:
 
 def moves(scene: Scene) -> Iterator[Finding]:
     """Messages that stand in another order than before."""
-    said = [(i, j) for i, j in scene.matching.same if is_conversation(scene.new_block(j))]
+    again = said_anew(scene)
+    said = [
+        (i, j)
+        for i, j in scene.matching.same
+        if is_conversation(scene.new_block(j)) and i not in again
+    ]
     unmoved = set(in_order(said))
     moved = [pair for pair in said if pair not in unmoved]
     if not moved or scene.previous is None:
@@ -233,7 +240,12 @@ def moves(scene: Scene) -> Iterator[Finding]:
 
 def insertions(scene: Scene) -> Iterator[Finding]:
     """New messages in front of old ones, where nothing was taken away."""
-    said = [(i, j) for i, j in scene.matching.same if is_conversation(scene.new_block(j))]
+    again = said_anew(scene)
+    said = [
+        (i, j)
+        for i, j in scene.matching.same
+        if is_conversation(scene.new_block(j)) and i not in again
+    ]
     unmoved = in_order(said)
     if not unmoved:
         return
@@ -273,9 +285,9 @@ def _not_seen_before(scene: Scene, new: list[int]) -> list[int]:
 
 
 def _gone(scene: Scene, compacted: Compaction | None) -> list[int]:
-    """Old indices of what is gone, also where a summary resembles it."""
+    """Old indices of what is gone, also where a summary or another such text resembles it."""
     lost = () if compacted is None else compacted.lost
-    return sorted({*scene.matching.gone, *lost})
+    return sorted({*scene.matching.gone, *lost, *lost_repeats(scene)})
 
 
 def _merged(scene: Scene) -> frozenset[int]:
