@@ -27,6 +27,8 @@ SCHEMA = "tool_schema"
 FEW_GROWTHS = 3
 SPIKE = 5
 SPIKE_TOKENS = 500
+FEWEST_GROWTHS, LONE_SPIKE, LONE_SPIKE_TOKENS = 2, 20, 4_000
+"""The same where a conversation has but few turns, which tell little of what is usual."""
 ENOUGH_CALLS = 2
 DEAD_TOOL_PCT = 15.0
 """Share of the agent's average turn from which one unused tool is worth telling."""
@@ -73,7 +75,7 @@ def growth(scene: Scene) -> Iterator[Finding]:
     steps = [new - old for old, new in pairwise(totals)]
     usual = [step for i, step in enumerate(steps) if i != here - 1 and step > 0]
     grown = steps[here - 1]
-    if len(usual) < FEW_GROWTHS or grown < max(SPIKE_TOKENS, SPIKE * median(usual)):
+    if not _is_spike(grown, usual, totals[here - 1]):
         return
     new = [scene.new_block(j) for j in scene.matching.new]
     largest = max(scene.matching.new, key=lambda j: scene.new_block(j).token_count, default=None)
@@ -87,6 +89,15 @@ def growth(scene: Scene) -> Iterator[Finding]:
         tokens_method="exact" if exact else "estimate",
         next=scene.to_diff(),
     )
+
+
+def _is_spike(grown: int, usual: list[int], before: int) -> bool:
+    """Whether one growth is far above the other ones; where these are few, above all there was."""
+    if len(usual) >= FEW_GROWTHS:
+        return grown >= max(SPIKE_TOKENS, SPIKE * median(usual))
+    if len(usual) < FEWEST_GROWTHS:
+        return False
+    return grown >= max(LONE_SPIKE_TOKENS, LONE_SPIKE * max(usual), SPIKE * before)
 
 
 def schemas(scene: Scene) -> Iterator[Finding]:

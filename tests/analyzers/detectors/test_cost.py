@@ -3,6 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from ctxdiff_analyzers.explain import explain
 from ctxdiff_analyzers.findings import Finding
 
@@ -108,6 +109,30 @@ def test_a_turn_that_grows_far_more_than_usual_is_a_spike(make: SimpleNamespace)
         for seq in (3, 4, 5)
     ]
     assert spikes == [[], [2_000], []]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "spikes"),
+    [
+        ((50, 60, 9_000, 30), [3]),
+        ((50, 60, 900, 30), []),
+        ((4_000, 60, 9_000, 30), []),
+        ((50, 600, 9_000, 30), []),
+        ((50, 9_000, 30), []),
+    ],
+    ids=["far above", "small", "much was there", "others grew too", "nothing usual"],
+)
+def test_few_turns_show_a_spike_that_is_above_all_there_was(
+    sizes: tuple[int, ...], spikes: list[int], make: SimpleNamespace
+) -> None:
+    run = make.run()
+    said: list[Any] = []
+    for number, tokens in enumerate(sizes):
+        said.append(make.user(f"{number}", tokens=tokens))
+        run.add(*said)
+    timeline = run.done()
+    found = [f.turn for t in timeline.turns for f in explain(timeline, t.seq).findings]
+    assert found == spikes
 
 
 def test_a_stream_that_was_not_asked_for_usage_misses_it(make: SimpleNamespace) -> None:
