@@ -17,9 +17,22 @@ MARKED = (
     "The first part of the manual describes how to open the valve. [recortado]",
     "The first part of the manual describes how to open the valve. (以下省略)",
     "手册的第一部分介绍了如何打开阀门以及如何关闭阀门，然后介绍了更多的内容（以下省略）",
+    "Harbour log, 4 May\nberth 3 free\n<log exceeds limit; remaining 9,120 characters dropped>",
+    "berth 1, berth 2, berth 3 [Rest entfernt]",
+    "muelle 1, muelle 2, muelle 3 (continúa; 17 líneas más)",
+    "泊位一 空闲；泊位二 占用；泊位三 占用；（仅显示前3条，共41条）",
+    "第一桟橋、第二桟橋、第三桟橋、第四桟橋（他7件は表示しません）",
+    "berth 1\nberth 2\nListing too long, showing the first 2 of 64 lines.",
+    "# 06:10 berth 3 waits for a pilot ~~~ snip ~~~",
+    "Anvers,12\nGand,9\n(result limited to 2 rows; 5 rows left off)",
+    "cais 1 livre, cais 2 ocupado, cai<corte>",
+    "berth 1 free\nberth 2 ta…2117 tokens truncated…th 90 free\nberth 91 free",
+    "berth 1 free\nberth 2 taken\n... 88 lines omitted ...\nberth 91 free\nberth 92 taken",
+    "berth 1 free, berth 2 ta...<middle removed>...th 91 free",
+    "def berth(n):\n    return n\n<response clipped><NOTE>Only a part is shown.</NOTE>",
     "手册的第一部分介绍了如何打开阀门以及如何关闭阀门，然后介绍了更多的内容 [内容已截断]",
 )
-"""Texts of which a mark at the end says that the rest is missing."""
+"""Texts of which a mark says that a part of them is missing."""
 UNMARKED = (
     "The parties agree … in good faith (clause omitted).",
     "The list of ingredients is long (salt omitted).",
@@ -44,6 +57,10 @@ UNMARKED = (
     "第三条（省略）",
     "The rope was 30 m (cut)",
     "The speech was shortened. The text follows: He said ... (laughs)",
+    'def short(s, n):\n    return s[:n] + "... [truncated]"\n\n\ndef long(s):\n    return s\n',
+    "if len(rows) > 9:\n    print('... (12 rows omitted)')\nfor row in rows:\n    print(row)\n",
+    "create table berths (\n  id int,\n  truncated boolean\n);\n-- TRUNCATE TABLE berths; every night",
+    "The harbour master removed the rest (2 men) and went home",
     '"[...] no later than the Effective Date [...]" (Smith v Jones [2019] EWCA Civ 11, at [12])',
 )
 """Whole texts that end in brackets with such a word, as people use it."""
