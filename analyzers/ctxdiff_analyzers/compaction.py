@@ -29,6 +29,8 @@ ANCHORED, ALONE = 0.12, 0.5
 """Share of the new text's telling words that come from what is gone: where messages of the same
 conversation stay, and where nothing else shows that it is the same one."""
 NAMED_ALONE = 0.25
+BEYOND = 0.2
+"""Telling words from later messages than the first one, as a part of those from that one."""
 LEAST_ADDED = 40
 """Code points that a message or system text must have gained to hold a summary."""
 SHORT = 0.5
@@ -49,7 +51,13 @@ SUMMARY = re.compile(
     re.IGNORECASE,
 )
 """How texts that stand for earlier ones name themselves."""
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}|\w{4,}|\w*\d\w*")
+_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(
+    rf"(?=([{_UNSPACED}]{{2}}))|([^\W{_UNSPACED}]{{4,}}|[^\W{_UNSPACED}]*\d[^\W{_UNSPACED}]*)"
+)
+"""Of scripts whose words have no spaces, or endings that are one with them, every two letters."""
+_PARTICLES = re.compile(r"[\u3040-\u309f]{2}")
+_HEADED = re.compile(r"[:\uff1a\]】>\n]| [-\u2013\u2014] ")
 
 
 _Carried: TypeAlias = Mapping[int, frozenset[str]]
@@ -240,6 +248,8 @@ def _weighed(
     # A short text may be made of words that all messages use.
     carried = {i: found - stay for i, found in said.items()}
     is_told = _is_enough(place, carried, told - stay, is_named=is_named)
+    # One that begins like the old conversation is another of its kind.
+    is_told = is_told and not (place.is_end and _begins_alike(carried))
     if not is_told and place.is_anchored:
         carried, is_told = said, _is_share(said, told, ALONE)
     if not is_told and not _is_short(timeline, old, new, place):
@@ -260,9 +270,25 @@ def _is_enough(
         return True
     if place.is_end:
         # A new question may speak of the same things.
+        if any(map(_is_headed, place.standing.values())):
+            return _is_share(carried, telling, NAMED_ALONE)
         return _is_share(carried, telling, ALONE, least=2 * LEAST_COMMON)
     share = ANCHORED if place.is_anchored else NAMED_ALONE if is_named else ALONE
     return _is_share(carried, telling, share)
+
+
+def _is_headed(text: str) -> bool:
+    """True for a text that has a heading, or a first word set apart, which calls it a summary."""
+    start = text.lstrip("#* ")[:TITLE]
+    end = _HEADED.search(start)
+    return end is not None and SUMMARY.search(start[: end.end()]) is not None
+
+
+def _begins_alike(carried: _Carried) -> bool:
+    """True where what is common comes from the first of the messages, and little from others."""
+    first = carried[min(carried)]
+    rest = frozenset[str]().union(*carried.values()) - first
+    return len(rest) < LEAST_COMMON or len(rest) < BEYOND * len(first)
 
 
 def _is_share(
@@ -333,7 +359,12 @@ def _between(old: str, new: str) -> tuple[int, int]:
 
 def _words(texts: Iterable[str]) -> frozenset[str]:
     """A text's telling words: longer ones and those with digits."""
-    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
+    return frozenset(
+        (pair or word).casefold()
+        for text in texts
+        for pair, word in _WORD.findall(text)
+        if (pair or word) and not _PARTICLES.fullmatch(pair)
+    )
 
 
 def _text(timeline: Timeline, block: int) -> str:

@@ -102,6 +102,55 @@ def test_a_summary_of_everything_but_the_new_question_is_found(
     assert told(found) == [("context_compacted", "history_compacted")]
 
 
+KILN = (
+    User("窯の予約をしたいのですが。会員番号T-408の森です。釉薬の鉛は使えません。"),
+    Say("森様、6月12日の午後に二号窯が空いております。使用料は3,600円です。"),
+    User("では二号窯でお願いします。"),
+    Say("承りました。予約番号はK-77です。作品は何点ございますか。"),
+    User("皿が九枚と花瓶が一つです。"),
+    Say("承知しました。棚板を三枚ご用意いたします。"),
+    User("焼成の温度は?"),
+)
+BOAT = (
+    User("5월 9일에 카약 두 대를 빌리고 싶어요. 저는 수영을 못해요."),
+    Say("네, 빨간 카약과 초록 카약이 있습니다. 어느 쪽으로 하시겠어요?"),
+    User("초록 카약으로 할게요."),
+    Say("한 대에 15,000원입니다. 구명조끼도 준비할까요?"),
+    User("네, 구명조끼 두 벌이요."),
+    Say("예약되었습니다. 번호는 BT-61입니다."),
+    User("주차장이 있나요?"),
+)
+WHOLE: dict[str, tuple[tuple[Said, ...], str]] = {
+    "in Japanese": (KILN, "会員番号T-408の森様、6月12日午後に二号窯を予約(K-77)。皿九枚と花瓶一つ、棚板三枚。鉛は不可。"),
+    "in Japanese, with a heading": (KILN, "【要約】森様。二号窯、6月12日。皿と花瓶。"),
+    "in Korean, with a heading": (BOAT, "요약: 손님은 5월 9일 초록 카약 예약함(BT-61), 구명조끼 두 벌."),
+    "in English": (TALK[:12], f"{PLAIN} The workshop is free on Saturday from noon."),
+}  # fmt: skip
+OTHERS: dict[str, tuple[tuple[Said, ...], str]] = {
+    "asks alike": (KILN, "窯の予約をしたいのですが。会員番号T-512の林です。釉薬の鉛は使えません。"),
+    "asks for something else": (KILN, "来月の陶芸教室の日程と料金を教えてください。"),
+    "asks for a summary": (BOAT, "어제 대화를 요약해 주세요. 강의 수위는 어때요?"),
+}
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_summary_that_is_all_there_is_is_found(surface: str, kind: str, tmp_path: Path) -> None:
+    said, text = WHOLE[kind]
+    found = wire.findings(surface, [*wire.grown(said), Call((User(text),))], tmp_path)
+    assert told(found) == [("context_compacted", "history_compacted")]
+
+
+@pytest.mark.parametrize("surface", wire.SURFACES)
+@pytest.mark.parametrize("kind", OTHERS)
+def test_another_conversation_of_the_kind_is_no_summary(
+    surface: str, kind: str, tmp_path: Path
+) -> None:
+    said, text = OTHERS[kind]
+    found = wire.findings(surface, [*wire.grown(said), Call((User(text),))], tmp_path)
+    assert told(found) == []
+
+
 @pytest.mark.parametrize("surface", wire.SURFACES)
 @pytest.mark.parametrize("lead", ["(continued)", "What happened before?", "..."])
 def test_a_summary_that_the_model_seems_to_have_said_is_found(
