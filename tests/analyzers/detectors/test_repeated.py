@@ -81,3 +81,12 @@ def test_a_reminder_that_moves_to_the_end_each_turn_is_no_loss(tmp_path: Path) -
     for turn in (2, 3):
         found = wire.findings("openai.chat", calls, tmp_path, turn)
         assert "context_evicted" not in [one.code for one in found]
+
+
+def test_an_equal_message_that_takes_over_the_cache_marker_is_no_insertion(tmp_path: Path) -> None:
+    log = wire.lines("anthropic.messages", wire.grown(TALK))
+    for line in log:
+        line["request"]["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+    timeline = wire.recorded(log, tmp_path)
+    for turn in timeline.turns:
+        assert told(wire.explain(timeline, turn.seq).findings) == []
