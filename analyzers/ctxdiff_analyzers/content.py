@@ -80,9 +80,10 @@ def schema_names(text: str) -> tuple[str, ...]:
 def without_markers(text: str) -> str:
     """The content without cache markers, and a lone text part as the text that it carries.
 
-    Likewise within a tool's result. Empty for a block that is nothing but a marker.
+    Likewise within a tool's result, which is no error where it does not say so. Empty for a block
+    that is nothing but a marker.
     """
-    if not text.startswith("{") or not (_has_marker(text) or '"text"' in text):
+    if not text.startswith("{") or not (_has_marker(text) or _has_other_form(text)):
         return text
     part = _json(text)
     try:
@@ -127,7 +128,13 @@ def _bare(part: dict[str, Any], text: str) -> str:
         return str(bare["text"])
     if bare.get("type") in RESULT_TYPES:
         bare |= {key: _lone_text(bare[key]) for key in ("content", "output") if key in bare}
+        if bare.get("is_error") is False:
+            del bare["is_error"]
     return text if bare == part else json.dumps(bare, sort_keys=True, ensure_ascii=False)
+
+
+def _has_other_form(text: str) -> bool:
+    return '"text"' in text or '"is_error"' in text
 
 
 def _lone_text(value: Any) -> Any:

@@ -98,6 +98,11 @@ def test_an_id_joins_a_call_and_its_result() -> None:
             None,
         ),
         ({"type": "tool_result", "content": [{"type": "text", "text": "x", "n": 1}]}, None),
+        (
+            {"type": "tool_result", "content": "x", "is_error": False},
+            '{"content": "x", "type": "tool_result"}',
+        ),
+        ({"type": "tool_result", "content": "x", "is_error": True}, None),
         ({"type": "document", "content": [{"type": "text", "text": "x"}]}, None),
         ({"type": "text", "text": "hi", "citations": []}, None),
     ],
