@@ -92,6 +92,29 @@ def without_markers(text: str) -> str:
         return text
 
 
+def without_id(text: str) -> str:
+    """A call or result, in the shape of any provider, without markers and the id that joins them.
+
+    Empty for any other text.
+    """
+    parts = _parts(text) if part_id(text) is not None else []
+    try:
+        bare = [unmarked(_nameless(part)) for part in parts]
+        return json.dumps(bare, sort_keys=True, ensure_ascii=False) if bare else ""
+    except RecursionError:
+        return ""
+
+
+def _nameless(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _nameless(value)
+        if key in (*WRAPPED_CALLS, *WRAPPED_RESULTS) and _is_map(part, key)
+        else value
+        for key, value in part.items()
+        if key not in ID_KEYS
+    }
+
+
 def spoken(text: str) -> str:
     """What a part says: its texts and numbers without keys, types, ids and signatures.
 

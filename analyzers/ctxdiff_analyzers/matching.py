@@ -10,8 +10,14 @@ from functools import partial
 from hashlib import blake2b
 
 from ctxdiff_analyzers import similar
-from ctxdiff_analyzers.align import align, in_order
-from ctxdiff_analyzers.content import is_tool_result, part_id, schema_names, without_markers
+from ctxdiff_analyzers.align import Alignment, align, in_order
+from ctxdiff_analyzers.content import (
+    is_tool_result,
+    part_id,
+    schema_names,
+    without_id,
+    without_markers,
+)
 from ctxdiff_analyzers.timeline import Timeline, Turn
 
 MARKER_TOKENS = 64
@@ -39,7 +45,8 @@ def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = 
     of `new` when it is of another session.
     """
     there = other or timeline
-    aligned = align(list(old.inputs), _translated(new, timeline, there))
+    sides = _Sides(old.inputs, new.inputs, timeline, there)
+    aligned = _in_place(align(list(old.inputs), _translated(new, timeline, there)), sides)
     if not aligned.only_old or not aligned.only_new:
         return Matching(aligned.pairs, (), aligned.only_old, aligned.only_new)
     anchors = in_order(aligned.pairs)
@@ -47,7 +54,6 @@ def matching(old: Turn, new: Turn, timeline: Timeline, other: Timeline | None = 
     end = _answered(old, new, anchors, aligned.only_new) if there is timeline else len(new.inputs)
     gaps = _gaps(anchors, aligned.only_old, tuple(j for j in aligned.only_new if j < end))
     same, edited = list(aligned.pairs), []
-    sides = _Sides(old.inputs, new.inputs, timeline, there)
     behind = anchors[-1][0] if anchors else -1
     is_same_agent = there is timeline and old.agent == new.agent
     for left, right in gaps:
@@ -93,6 +99,24 @@ def may_differ_by_marker(timeline: Timeline, old: int, there: Timeline, new: int
         and "image" not in (one.kind, two.kind)
         and abs(one.token_count - two.token_count) <= MARKER_TOKENS
     )
+
+
+def _in_place(aligned: Alignment, sides: _Sides) -> Alignment:
+    """The same with the old turn's last block where it stood, if there it only lost its marker.
+
+    A client marks the newest message: where that says what an earlier one said, it looks as if the
+    earlier one had moved.
+    """
+    last = len(sides.old) - 1
+    at = {i: j for i, j in aligned.pairs if i >= last - 1}
+    place = at.get(last - 1, -1) + 1
+    if last not in at or place == at[last] or place not in aligned.only_new:
+        return aligned
+    if not sides.same_content(last, place):
+        return aligned
+    pairs = [(i, place if i == last else j) for i, j in aligned.pairs]
+    free = {*aligned.only_new, at[last]} - {place}
+    return Alignment(tuple(sorted(pairs, key=_by_new)), aligned.only_old, tuple(sorted(free)))
 
 
 def _translated(new: Turn, timeline: Timeline, there: Timeline) -> list[int]:
@@ -194,6 +218,13 @@ class _Sides:
     timeline: Timeline
     there: Timeline
 
+    def ids(self, i: int, j: int) -> tuple[str | None, str | None]:
+        """Of the call that a part of either side is, or answers."""
+        return (
+            self.timeline.fact("part id", self.old[i], part_id),
+            self.there.fact("part id", self.new[j], part_id),
+        )
+
     def same_content(self, i: int, j: int) -> bool:
         old, new = self.old[i], self.new[j]
         return may_differ_by_marker(self.timeline, old, self.there, new) and (
@@ -218,6 +249,8 @@ def _paired(
             waiting.remove(twin)
             same.append((twin, j))
     edited: _Pairs = []
+    edited += _renumbered(waiting, rest, sides)
+    waiting, rest = map(list, _left(waiting, rest, edited))
     kinds: defaultdict[tuple[str, str], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for i in waiting:
         head = sides.timeline.blocks[sides.old[i]]
@@ -240,6 +273,38 @@ def _paired(
             found = [(0, 0)]
         edited += [(olds[a], news[b]) for a, b in found]
     return same, edited
+
+
+def _renumbered(olds: list[int], news: list[int], sides: _Sides) -> _Pairs:
+    """Calls and their results that differ in nothing but the ids that join them, in order.
+
+    A call alone counts where no result is left over: its own then stayed as it was.
+    """
+    waiting: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
+    for j in reversed(news):
+        if (key := _without_id(sides.there, sides.new[j])) is not None:
+            waiting[key].append(j)
+    keys = ((i, _without_id(sides.timeline, sides.old[i])) for i in olds if waiting)
+    found = [(i, waiting[key].pop()) for i, key in keys if key is not None and waiting.get(key)]
+    results = [(i, j) for i, j in found if _is_result(sides.timeline, sides.old[i])]
+    ids = {pair: sides.ids(*pair) for pair in found}
+    calls = {ids[pair]: pair for pair in found if pair not in results}
+    if not any(_is_result(sides.timeline, sides.old[i]) for i in olds):
+        return list(calls.values())
+    return [one for pair in results if ids[pair] in calls for one in (calls[ids[pair]], pair)]
+
+
+def _without_id(timeline: Timeline, block: int) -> tuple[str, bytes] | None:
+    """Role and digest of what a part with an id is beside it; None for any other block."""
+    head = timeline.blocks[block]
+    if head.kind != "content_part" or not head.opens_json:
+        return None
+    digest = timeline.fact("without id", block, _digest_without_id)
+    return None if digest == NOTHING else (head.role, digest)
+
+
+def _digest_without_id(text: str) -> bytes:
+    return _digest(without_id(text))
 
 
 def _form(kind: str) -> str:
