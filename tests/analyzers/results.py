@@ -1,6 +1,20 @@
 """Results in the words of many programs: those that failed, and those that only look like it."""
+# signs of other scripts are meant
 
 FAILED = (
+    "net::ERR_ADDRESS_UNREACHABLE",
+    '{"code":40021,"msg":"没有访问账户的权利"}',
+    '{"sucesso":false,"mensagem":"Cais fechado"}',
+    '{"erfolgreich":false,"meldung":"Kai gesperrt"}',
+    '{"結果":"NG","理由":"桟橋番号"}',
+    '{"estado":"KO","motivo":"muelle cerrado"}',
+    "Anlauf abgelehnt: Liegeplatz belegt.",
+    "Reserva denegada.",
+    "Error 2210: muelle inexistente",
+    "Die Karte konnte nicht geladen werden.",
+    "La carte n'a pas pu être lue.",
+    "Tab crashed!",
+    "Archive store unavailable",
     "ERR_CONNECTION_TIMED_OUT",
     "socket timeout",
     "The operation timed out.",
@@ -111,6 +125,12 @@ FAILED = (
     "Exit code: 1\n\nError: Cannot find module 'x'",
 )
 FINE = (
+    "Not found: 0, found: 18",
+    "失败次数：4，成功次数：211",
+    '{"code":10021,"msg":"success"}',
+    '{"code":20010,"message":"Parcel saved"}',
+    '{"resultado":"3-1","motivo":"final"}',
+    '{"code":1234,"name":"Hinge"}',
     "Order FF-1 was cancelled by the customer on 3 May.",
     "Returned 3 of 3",
     "The return failed inspection; refund NOK 100.",

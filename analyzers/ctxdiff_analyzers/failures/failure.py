@@ -260,7 +260,7 @@ def _is_message(plain: str) -> bool:
     """Whether a short text is an error message as a whole."""
     flat = " ".join(plain.split())
     size = len(flat.split()) if flat.isascii() or " " in flat else len(flat) // 3
-    if size > SHORT_WORDS or prose.NOTHING_FOUND.search(flat):
+    if size > SHORT_WORDS or prose.NOTHING_FOUND.search(flat) or prose.COUNTS.search(flat):
         return False
     if prose.ABOUT_FAILURES.search(_QUOTED.sub(" ", flat)) or words.TEST_REPORT.search(flat):
         return False

@@ -31,16 +31,60 @@ _ERROR_WORDS = frozenset(
 FINE_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "status", "code"))
 """Keys by which an envelope says how the call went."""
 _FINE = frozenset(("ok", "success", "succeeded", "successful", "fine", "completed", "200", "0"))
-_STATE_KEYS = ("status", "state", "outcome", "result", "type")
+_STATE_KEYS = (
+    *("status", "state", "outcome", "result", "type"),
+    *("estado", "resultado", "ergebnis", "résultat", "resultat", "esito", "stato", "statut"),
+    *("結果", "结果", "状态", "状態", "결과", "상태"),
+)
 _FAILED_STATES = frozenset(
     (
         *("error", "errored", "failed", "failure", "fail", "exception", "timeout", "timedout"),
         *("denied", "forbidden", "unauthorized", "unavailable", "aborted", "notfound", "invalid"),
-        *("nok", "ko", "fehler", "fehlgeschlagen", "erreur", "échec", "fallo", "erro", "fel"),
+        *(
+            "nok",
+            "ng",
+            "ko",
+            "失敗",
+            "失败",
+            "실패",
+            "エラー",
+            "错误",
+            "échoué",
+            "fallido",
+            "fehler",
+            "fehlgeschlagen",
+            "erreur",
+            "échec",
+            "fallo",
+            "erro",
+            "fel",
+        ),
     )
 )
-_CALL_FAILED = _FAILED_STATES - {"denied", "unavailable", "aborted", "notfound", "invalid", "ko"}
-_NOT_OK_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "issuccessful"))
+_CALL_FAILED = _FAILED_STATES - {
+    "denied",
+    "unavailable",
+    "aborted",
+    "notfound",
+    "invalid",
+    "ko",
+    "ng",
+}
+_NOT_OK_KEYS = frozenset(
+    (
+        *("ok", "success", "succeeded", "successful", "issuccess", "issuccessful"),
+        *("erfolg", "erfolgreich", "succès", "réussi", "éxito", "exito", "sucesso", "successo"),
+        *("riuscito", "gelukt", "成功", "성공"),
+    )
+)
+_CODE_KEYS = frozenset(("code", "ret", "errcode", "retcode", "resultcode", "statuscode"))
+_WENT_WELL = re.compile(
+    r"\b(?:ok|success\w*|done|sent|saved|created|accepted|completed?|updated|deleted|welcome|hello"
+    r"|éxito|sucesso|succès|erfolg\w*|riuscit\w)\b|成功|完了|已|済み|완료|성공",
+    re.IGNORECASE,
+)
+LEAST_CODE = 1_000
+"""A number of an error as firms give them; smaller ones number other things too."""
 _FAILED_KEYS = frozenset(("iserror", "haserror", "failed", "isfailed", "failure"))
 _EXIT_KEYS = frozenset(("exitcode", "returncode", "exitstatus", "rc", "exit", "retcode"))
 _HTTP_KEYS = frozenset(("statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode"))
@@ -58,7 +102,22 @@ SAYING = frozenset(
             "details",
             "reason",
         ),
-        *("grund", "motif", "motivo", "meldung", "nachricht", "mensaje", "mensagem", "messaggio"),
+        *("理由", "原因", "消息", "信息", "説明", "メッセージ", "사유", "이유", "메시지"),
+        *(
+            "grund",
+            "motif",
+            "motivo",
+            "razón",
+            "raison",
+            "ragione",
+            "begründung",
+            "reden",
+            "meldung",
+            "nachricht",
+            "mensaje",
+            "mensagem",
+            "messaggio",
+        ),
         *("errmsg", "errormsg", "errordescription", "faultstring"),
         *("description", "errorcode", "code", "exception", "title", "errortype", "cause", "hint"),
     )
@@ -69,7 +128,18 @@ ENVELOPE = (
 ENVELOPE = ENVELOPE.union(
     _STATE_KEYS,
     (
-        *("stack", "tool", "toolname", "function", "method", "requestid", "traceid", "spanid"),
+        *(
+            "stack",
+            "kind",
+            "apiversion",
+            "tool",
+            "toolname",
+            "function",
+            "method",
+            "requestid",
+            "traceid",
+            "spanid",
+        ),
         *(
             "correlationid",
             "timestamp",
@@ -114,8 +184,7 @@ def field_rule(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Ru
     refused = refused or any(held[key] is True for key in said & _FAILED_KEYS)
     if refused and len(foreign) <= 1:
         return "field"
-    code = held.get("code")
-    if not foreign and isinstance(code, int) and code < 0 and said & {"message", "msg", "errmsg"}:
+    if not foreign and _is_numbered(held, said):
         return "field"
     states = [plain(held[k]) for k in _STATE_KEYS if isinstance(held.get(k), str)]
     if not foreign and any(_is_code(held[key]) for key in said & {"code", "type", "reason"}):
@@ -170,6 +239,15 @@ def _is_error(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value != 0
+
+
+def _is_numbered(held: Mapping[str, Any], said: set[str]) -> bool:
+    """Whether an object is a number as errors have one, what it means, and nothing else."""
+    told = [held[key] for key in said & SAYING - _CODE_KEYS if isinstance(held[key], str)]
+    codes = [code for key in said & _CODE_KEYS if type(code := held[key]) is int]
+    if not told or any(_WENT_WELL.search(text) for text in told):
+        return False
+    return any(code < 0 or code >= LEAST_CODE for code in codes)
 
 
 def _are_errors(held: Mapping[str, Any]) -> bool:

@@ -22,7 +22,7 @@ HEAD = re.compile(
       | erro | fejl | feil | virhe | błąd | chyba | eroare
       | ошибка | сбой | помилка | σφάλμα | hata | lỗi | kesalahan | שגיאה | خطأ | त्रुटि
     )
-    (?: \s? \[ [^\]\n]{1,40} \] | \s? \( [^)\n]{1,60} \) | \s \d{3} | \s [A-Z][A-Z_]?\d{3,5} )?
+    (?: \s? \[ [^\]\n]{1,40} \] | \s? \( [^)\n]{1,60} \) | \s \d{3,6} | \s [A-Z][A-Z_]?\d{3,5} )?
     \s? (?: : | ： | \s [-–—] \s | ! (?=\s) )
     | \[ (?: error | exception | fatal | failed ) \] \s
     | (?-i: [A-Z][A-Z0-9]{0,20} _ (?: [A-Z0-9]+ _ )? )? (?-i: ERR | ERROR | FAILED | FAILURE
@@ -77,7 +77,8 @@ CLASS_NAME = re.compile(
 """A class of exceptions with its message, as languages print one."""
 
 PROGRAM_CODE = re.compile(
-    r"(?:ORA|PLS|TNS|SP2|DPI|DPY|RMAN|LRM|KUP|OCI|MY)-\d{4,6}: \S|SQL\d{4,5}N\s|SQLSTATE\b"
+    r"net::ERR_[A-Z_]{3,60}\b"
+    r"|(?:ORA|PLS|TNS|SP2|DPI|DPY|RMAN|LRM|KUP|OCI|MY)-\d{4,6}: \S|SQL\d{4,5}N\s|SQLSTATE\b"
     r"|Msg \d+, Level \d|ERROR \d{4} \(\w{5}\)|HRESULT\b|0x8[0-9A-F]{7}\b"
     r"|(?:error )?(?:CS|TS|BC|LNK|MSB|NU)\d{4,5}: \S|svn: E\d{6}"
 )

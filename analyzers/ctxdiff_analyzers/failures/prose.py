@@ -23,6 +23,9 @@ NOTHING_FOUND = re.compile(
 )
 """A search that found nothing, a check that had nothing to complain of."""
 
+COUNTS = re.compile(r"[:：]\s?\d+\s?[,，;；、|]\s?[^:：,\n]{1,30}[:：]\s?\d+\b")  # noqa: RUF001
+"""How many failed and how many did not: `failed: 3, passed: 412`."""
+
 ABOUT_FAILURES = re.compile(
     r"""
     \b (?: customers? | users | user \s (?: said | says | report\w* | ask\w* | complain\w* | sees

@@ -237,7 +237,19 @@ OPENING = re.compile(
 NOT_FOUND = re.compile(
     r"\b not \s found \b | \b could \s not \s be \s \w+ | \b is \s invalid \b"
     r"| \b has \s the \s wrong \s type | \b is \s (?: required | missing ) $"
-    r"| \b not \s implemented",
+    r"| \b not \s implemented | \b (?: service | store | server | backend | host ) \s unavailable $"
+    r"| \b nicht \s gefunden \b | \b konnten? \s (?: \w+ \s )? nicht \s \w+ \s werden"
+    r"| \b introuvables? \b | \b n'a (?:i|ont)? \s pas \s pu \s être"
+    r"| \b (?: no | não | non ) \s (?: se \s )? (?: encontrad | trovat ) | \b inexistente s? \b"
+    r"| \b no \s pud(?:o|ieron) \s ser | \b não \s p[ôu]d(?:e|eram) \s ser"
+    r"| \b niet \s gevonden \b | \b kon(?:den)? \s (?: \w+ \s )? niet \s worden"
+    r"| \b (?: ikke \s funnet | hittades \s inte | nie \s znaleziono | не \s найден | bulunamadı )"
+    r"| 見つかりません | 未找到 | 找不到 | 찾을 \s? 수 \s? 없"
+    r"| ^ [\w\s]{2,30} \s (?: rechazad[ao]s? | denegad[ao]s? | abgelehnt | verweigert | refusée?s?"
+    r"  | rejetée?s? | recusad[ao]s? | negad[ao]s? | rifiutat[aoei] | geweigerd )"
+    r"  \s? (?: [.!:] | $ )"
+    r"| ^ [\w\s]{2,30} \s (?: fehlgeschlagen | échouée? | fallid[ao] | impossible | mislukt )"
+    r"  \s? (?: [.!:] | $ ) | ^ (?: \w+ \s ){1,2} crashed \W* $",
     re.IGNORECASE | re.VERBOSE,
 )
 """What a message of very few words says of the thing that was asked for."""
