@@ -11,7 +11,7 @@ from itertools import islice
 from ctxdiff_analyzers.align import in_order
 from ctxdiff_analyzers.cache.places import leaf_of, place_of, resolved, wire_body
 from ctxdiff_analyzers.compaction import Compaction
-from ctxdiff_analyzers.content import is_thought, unmarked
+from ctxdiff_analyzers.content import is_thought, unmarked, without_id
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.copies import copied_messages
@@ -134,15 +134,31 @@ def edits(scene: Scene) -> Iterator[Finding]:
         and not _is_same_image(scene, i, j)
         and not _points_to_image(scene, i, j)
     )
+    is_told = False
     for i, j in islice(said, EDITS_TOLD):
+        if is_renumbered := _is_renumbered(scene, i, j):
+            # A program that loads a conversation may give all ids anew: the first tells of it.
+            if is_told:
+                continue
+            is_told = True
         before, now, inner = _strings(scene, i, j)
         found = edit(before, now)
         form_only = found.cause in FORM_ONLY
-        severity: Severity = "low" if form_only or _asks_anew(scene, i, j) else "medium"
+        is_little = form_only or is_renumbered or _asks_anew(scene, i, j)
+        severity: Severity = "low" if is_little else "medium"
         cause = found.cause if form_only else None
         place = path_of(scene.mine, scene.turn, j)
         path = None if place is None else f"{place}{inner}"
         yield scene.edited("context_edited", severity, i, j, found=found, cause=cause, path=path)
+
+
+def _is_renumbered(scene: Scene, i: int, j: int) -> bool:
+    """True for a call or result under another id: nothing that the model reads of it changed."""
+    old, new = scene.old_block(i), scene.new_block(j)
+    if old.kind != "content_part" or new.kind != "content_part":
+        return False
+    before, now = (scene.mine.text_of(block.content_hash) for block in (old, new))
+    return bool(bare := without_id(before)) and bare == without_id(now)
 
 
 def _asks_anew(scene: Scene, i: int, j: int) -> bool:
