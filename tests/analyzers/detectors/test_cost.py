@@ -140,3 +140,25 @@ def test_a_stream_that_was_not_asked_for_usage_misses_it(make: SimpleNamespace) 
     run.add(make.user("q"), surface="openai.chat", params={"stream": True})
     (found,) = explain(run.done(), 1).findings
     assert (found.code, found.cause) == ("usage_missing", "usage_not_requested")
+
+
+@pytest.mark.parametrize(
+    ("said", "is_too_long"),
+    [
+        ("the request exceeds the available context size, try a larger one", True),
+        ("`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9001 and 512", True),
+        ("The decoder prompt (length 9001) is longer than the maximum model length of 8192.", True),
+        ("Please reduce the length of the messages or completion.", True),
+        ("prompt is too long: 210000 tokens > 200000 maximum", True),
+        ("max_tokens is too large: 9000. This model supports at most 4096 tokens.", False),
+        ("Request too large for the tier: limit 30000 tokens per min", False),
+    ],
+)
+def test_a_refusal_of_the_requests_size_is_told_in_any_servers_words(
+    said: str, is_too_long: bool, make: SimpleNamespace
+) -> None:
+    run = make.run()
+    run.add(make.user("hello"))
+    run.add(make.user("hello"), error="BadRequestError", error_message=said, error_status=400)
+    codes = [one.code for one in explain(run.done(), 2).findings]
+    assert ("window_pressure" in codes) is is_too_long
