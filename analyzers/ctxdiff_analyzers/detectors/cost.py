@@ -19,9 +19,9 @@ from ctxdiff_analyzers.tokens import streamed_without_usage
 TOO_LONG = re.compile(
     r"context.{0,10}(length|window|limit|size)|maximum context|too many (input )?tokens"
     r"|\b(prompt|input|request)s?\b.{0,20} too (long|large)|exceeds? .{0,60}tokens?"
-    r"|tokens`? .{0,60}must be (<=|at most|less than)"
+    r"|(`inputs`|prompt)[^.]{0,60} must (be|have) (<=|at most|less than)"
     r"|(reduce|shorten) .{0,20}(length|size) of .{0,12}(messages|prompt|input|request|conversation)"
-    r"|(longer|larger|greater) than .{0,12}max(imum)? .{0,12}length",
+    r"|prompt .{0,40}(longer|larger|greater) than .{0,12}max(imum)? .{0,12}length",
     re.IGNORECASE,
 )
 """How providers say that a request does not fit, in the words of their error messages."""

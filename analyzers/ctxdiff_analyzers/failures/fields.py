@@ -36,6 +36,7 @@ _STATE_KEYS = (
     *("estado", "resultado", "ergebnis", "résultat", "resultat", "esito", "stato", "statut"),
     *("結果", "结果", "状态", "状態", "결과", "상태"),
 )
+_RESULT_KEYS = ("result", "resultado", "ergebnis", "résultat", "resultat", "esito")
 _FAILED_STATES = frozenset(
     (
         *("error", "errored", "failed", "failure", "fail", "exception", "timeout", "timedout"),
@@ -78,9 +79,22 @@ _NOT_OK_KEYS = frozenset(
     )
 )
 _CODE_KEYS = frozenset(("code", "ret", "errcode", "retcode", "resultcode", "statuscode"))
-_WENT_WELL = re.compile(
-    r"\b(?:ok|success\w*|done|sent|saved|created|accepted|completed?|updated|deleted|welcome|hello"
-    r"|éxito|sucesso|succès|erfolg\w*|riuscit\w)\b|成功|完了|已|済み|완료|성공",
+_MESSAGE_KEYS = frozenset(("message", "msg", "errmsg", "errormsg", "errormessage", "mensaje"))
+_MESSAGE_KEYS |= {
+    "mensagem",
+    "meldung",
+    "nachricht",
+    "messaggio",
+    "消息",
+    "信息",
+    "メッセージ",
+    "메시지",
+}
+_AMISS = re.compile(
+    r"\b(?:in|un|im)(?:valid|known|authori[sz]ed|expected|possible)\b|error|fail|denied|refused"
+    r"|reject|missing|expired|exceed|forbidden|not\b|no\b|without|too many|inválid|falta|fehl"
+    r"|ungültig|kein|nicht|échec|refus|invalide|manqu|negad|denegad|rechaz|expirad|non\b|não\b"
+    r"|[无無没沒缺错錯误誤拒]|不(?!客气|客氣)|失[败敗]|过期|過期|超[时時出限]|异常|異常|エラー|ません|ない|오류|실패|잘못|없",
     re.IGNORECASE,
 )
 LEAST_CODE = 1_000
@@ -123,7 +137,15 @@ SAYING = frozenset(
     )
 )
 ENVELOPE = (
-    _ERROR_KEYS | _ERROR_WORDS | _NOT_OK_KEYS | _FAILED_KEYS | _EXIT_KEYS | _HTTP_KEYS | SAYING
+    _ERROR_KEYS
+    | _ERROR_WORDS
+    | _CODE_KEYS
+    | _MESSAGE_KEYS
+    | _NOT_OK_KEYS
+    | _FAILED_KEYS
+    | _EXIT_KEYS
+    | _HTTP_KEYS
+    | SAYING
 )
 ENVELOPE = ENVELOPE.union(
     _STATE_KEYS,
@@ -187,6 +209,8 @@ def field_rule(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Ru
     if not foreign and _is_numbered(held, said):
         return "field"
     states = [plain(held[k]) for k in _STATE_KEYS if isinstance(held.get(k), str)]
+    if any(held.get(key) in ("KO", "ko") for key in _RESULT_KEYS):  # a boxer's
+        states.remove("ko")
     if not foreign and any(_is_code(held[key]) for key in said & {"code", "type", "reason"}):
         return "field"
     if "detail" in said and not foreign and _are_complaints(held["detail"]):
@@ -242,12 +266,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_numbered(held: Mapping[str, Any], said: set[str]) -> bool:
-    """Whether an object is a number as errors have one, what it means, and nothing else."""
-    told = [held[key] for key in said & SAYING - _CODE_KEYS if isinstance(held[key], str)]
+    """Whether an object is a number as errors have one, what is amiss, and nothing else."""
+    told = [held[key] for key in said & _MESSAGE_KEYS if isinstance(held[key], str)]
     codes = [code for key in said & _CODE_KEYS if type(code := held[key]) is int]
-    if not told or any(_WENT_WELL.search(text) for text in told):
-        return False
-    return any(code < 0 or code >= LEAST_CODE for code in codes)
+    if any(code < 0 for code in codes):
+        return bool(told)
+    is_number = any(code >= LEAST_CODE and code % LEAST_CODE for code in codes)
+    return is_number and any(_AMISS.search(text) for text in told)
 
 
 def _are_errors(held: Mapping[str, Any]) -> bool:

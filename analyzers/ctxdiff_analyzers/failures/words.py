@@ -245,11 +245,17 @@ NOT_FOUND = re.compile(
     r"| \b niet \s gevonden \b | \b kon(?:den)? \s (?: \w+ \s )? niet \s worden"
     r"| \b (?: ikke \s funnet | hittades \s inte | nie \s znaleziono | не \s найден | bulunamadı )"
     r"| 見つかりません | 未找到 | 找不到 | 찾을 \s? 수 \s? 없"
-    r"| ^ [\w\s]{2,30} \s (?: rechazad[ao]s? | denegad[ao]s? | abgelehnt | verweigert | refusée?s?"
+    r"| ^ (?: die | la | el | le | a | de | il | het )? \s? (?: buchung | anfrage | vorgang"
+    r"  | zugriff | anmeldung | operación | solicitud | petición | reserva | acceso | opération"
+    r"  | requête"
+    r"  | demande | réservation | accès | operação | requisição | solicitação | acesso | richiesta"
+    r"  | operazione | prenotazione | accesso | verzoek | boeking | toegang ) \s (?: \w+ \s )?"
+    r"  (?: rechazad[ao]s? | denegad[ao]s? | abgelehnt | verweigert | refusée?s?"
     r"  | rejetée?s? | recusad[ao]s? | negad[ao]s? | rifiutat[aoei] | geweigerd )"
     r"  \s? (?: [.!:] | $ )"
     r"| ^ [\w\s]{2,30} \s (?: fehlgeschlagen | échouée? | fallid[ao] | impossible | mislukt )"
-    r"  \s? (?: [.!:] | $ ) | ^ (?: \w+ \s ){1,2} crashed \W* $",
+    r"  \s? (?: [.!:] | $ ) | ^ (?: the \s )? (?: page | tab | browser"
+    r"  | process | worker | renderer | kernel | session ) \s (?: has \s )? crashed \W* $",
     re.IGNORECASE | re.VERBOSE,
 )
 """What a message of very few words says of the thing that was asked for."""

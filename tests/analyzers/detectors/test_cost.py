@@ -151,6 +151,8 @@ def test_a_stream_that_was_not_asked_for_usage_misses_it(make: SimpleNamespace) 
         ("Please reduce the length of the messages or completion.", True),
         ("prompt is too long: 210000 tokens > 200000 maximum", True),
         ("max_tokens is too large: 9000. This model supports at most 4096 tokens.", False),
+        ("max_new_tokens must be <= 512. Given: 9000", False),
+        ("Invalid function name: expected maximum length 64, longer than max length", False),
         ("Request too large for the tier: limit 30000 tokens per min", False),
     ],
 )
