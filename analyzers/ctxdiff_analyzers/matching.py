@@ -90,6 +90,12 @@ def is_marker(timeline: Timeline, block: int) -> bool:
     )
 
 
+def is_renumbered(timeline: Timeline, old: int, new: int) -> bool:
+    """True for a call or result under another id: nothing that the model reads of it changed."""
+    one = _without_id(timeline, old)
+    return one is not None and one == _without_id(timeline, new)
+
+
 def may_differ_by_marker(timeline: Timeline, old: int, there: Timeline, new: int) -> bool:
     """True unless the heads of two blocks already show that their contents differ."""
     one, two = timeline.blocks[old], there.blocks[new]
@@ -286,7 +292,7 @@ def _renumbered(olds: list[int], news: list[int], sides: _Sides) -> _Pairs:
             waiting[key].append(j)
     keys = ((i, _without_id(sides.timeline, sides.old[i])) for i in olds if waiting)
     found = [(i, waiting[key].pop()) for i, key in keys if key is not None and waiting.get(key)]
-    results = [(i, j) for i, j in found if _is_result(sides.timeline, sides.old[i])]
+    results = {pair: None for pair in found if _is_result(sides.timeline, sides.old[pair[0]])}
     ids = {pair: sides.ids(*pair) for pair in found}
     calls = {ids[pair]: pair for pair in found if pair not in results}
     if not any(_is_result(sides.timeline, sides.old[i]) for i in olds):

@@ -11,7 +11,7 @@ from itertools import islice
 from ctxdiff_analyzers.align import in_order
 from ctxdiff_analyzers.cache.places import leaf_of, place_of, resolved, wire_body
 from ctxdiff_analyzers.compaction import Compaction
-from ctxdiff_analyzers.content import is_thought, unmarked, without_id
+from ctxdiff_analyzers.content import is_thought, unmarked
 from ctxdiff_analyzers.counts import total_tokens
 from ctxdiff_analyzers.detectors.compaction import compaction_of
 from ctxdiff_analyzers.detectors.copies import copied_messages
@@ -25,7 +25,7 @@ from ctxdiff_analyzers.evictions import Eviction, evictions
 from ctxdiff_analyzers.exchanges import result_at
 from ctxdiff_analyzers.findings import Finding, NextCall, Severity
 from ctxdiff_analyzers.lineage import predecessor
-from ctxdiff_analyzers.matching import is_marker
+from ctxdiff_analyzers.matching import is_marker, is_renumbered
 from ctxdiff_analyzers.paths import path_of
 from ctxdiff_analyzers.similar import FLOOR, Candidate, similarity, sketch
 from ctxdiff_analyzers.timeline import Timeline, Turn
@@ -117,7 +117,7 @@ def losses(scene: Scene) -> Iterator[Finding]:
 
 def edits(scene: Scene) -> Iterator[Finding]:
     """Messages of the previous turn that are there with other content."""
-    if scene.starts_over():
+    if scene.previous is None or scene.starts_over():
         return
     cut, compacted, joined = cut_pairs(scene), compaction_of(scene), merged_messages(scene)
     replaced = frozenset(() if compacted is None else compacted.replaced)
@@ -136,7 +136,8 @@ def edits(scene: Scene) -> Iterator[Finding]:
     )
     is_told = False
     for i, j in islice(said, EDITS_TOLD):
-        if is_renumbered := _is_renumbered(scene, i, j):
+        old, new = scene.previous.inputs[i], scene.turn.inputs[j]
+        if renumbered := is_renumbered(scene.mine, old, new):
             # A program that loads a conversation may give all ids anew: the first tells of it.
             if is_told:
                 continue
@@ -144,21 +145,12 @@ def edits(scene: Scene) -> Iterator[Finding]:
         before, now, inner = _strings(scene, i, j)
         found = edit(before, now)
         form_only = found.cause in FORM_ONLY
-        is_little = form_only or is_renumbered or _asks_anew(scene, i, j)
+        is_little = form_only or renumbered or _asks_anew(scene, i, j)
         severity: Severity = "low" if is_little else "medium"
         cause = found.cause if form_only else None
         place = path_of(scene.mine, scene.turn, j)
         path = None if place is None else f"{place}{inner}"
         yield scene.edited("context_edited", severity, i, j, found=found, cause=cause, path=path)
-
-
-def _is_renumbered(scene: Scene, i: int, j: int) -> bool:
-    """True for a call or result under another id: nothing that the model reads of it changed."""
-    old, new = scene.old_block(i), scene.new_block(j)
-    if old.kind != "content_part" or new.kind != "content_part":
-        return False
-    before, now = (scene.mine.text_of(block.content_hash) for block in (old, new))
-    return bool(bare := without_id(before)) and bare == without_id(now)
 
 
 def _asks_anew(scene: Scene, i: int, j: int) -> bool:
@@ -229,12 +221,7 @@ def _strings(scene: Scene, i: int, j: int) -> tuple[str, str, str]:
 
 def moves(scene: Scene) -> Iterator[Finding]:
     """Messages that stand in another order than before."""
-    again = said_anew(scene)
-    said = [
-        (i, j)
-        for i, j in scene.matching.same
-        if is_conversation(scene.new_block(j)) and i not in again
-    ]
+    said = _stayed(scene)
     unmoved = set(in_order(said))
     moved = [pair for pair in said if pair not in unmoved]
     if not moved or scene.previous is None:
@@ -256,12 +243,7 @@ def moves(scene: Scene) -> Iterator[Finding]:
 
 def insertions(scene: Scene) -> Iterator[Finding]:
     """New messages in front of old ones, where nothing was taken away."""
-    again = said_anew(scene)
-    said = [
-        (i, j)
-        for i, j in scene.matching.same
-        if is_conversation(scene.new_block(j)) and i not in again
-    ]
+    said = _stayed(scene)
     unmoved = in_order(said)
     if not unmoved:
         return
@@ -290,6 +272,16 @@ def insertions(scene: Scene) -> Iterator[Finding]:
             cause="item_inserted_in_prefix",
             path=path_of(scene.mine, scene.turn, inserted[0]),
         )
+
+
+def _stayed(scene: Scene) -> list[tuple[int, int]]:
+    """Old and new index of each message that was kept, and not said anew behind the answer."""
+    again = said_anew(scene)
+    return [
+        (i, j)
+        for i, j in scene.matching.same
+        if is_conversation(scene.new_block(j)) and i not in again
+    ]
 
 
 def _not_seen_before(scene: Scene, new: list[int]) -> list[int]:

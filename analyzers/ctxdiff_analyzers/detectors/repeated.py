@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ctxdiff_analyzers.detectors.scene import Scene, is_conversation
-from ctxdiff_analyzers.matching import bare_digest, is_marker
+from ctxdiff_analyzers.matching import is_marker
 
 
 def lost_repeats(scene: Scene) -> frozenset[int]:
@@ -21,17 +21,9 @@ def lost_repeats(scene: Scene) -> frozenset[int]:
 
 
 def said_anew(scene: Scene) -> frozenset[int]:
-    """Old indices of messages whose words are said again behind the answer.
-
-    Either they are gone where they stood, or stand there still with another cache marker.
-    """
-    return frozenset(_behind_the_answer(scene))
-
-
-def _behind_the_answer(scene: Scene) -> dict[int, bool]:
-    """Old index of what `said_anew` tells, to whether the same still stands where it stood."""
+    """Old indices of messages whose words are said again behind the answer, and no more before."""
     if scene.previous is None:
-        return {}
+        return frozenset()
     inputs = scene.previous.inputs
     answers = frozenset(scene.previous.outputs)
     answered = min(
@@ -39,16 +31,8 @@ def _behind_the_answer(scene: Scene) -> dict[int, bool]:
         default=len(scene.turn.inputs),
     )
     behind = [i for i, j in scene.matching.same if j > answered]
-    if not behind:
-        return {}
-    counts = Counter(inputs)
-    stands = {
-        bare_digest(scene.mine, scene.turn.inputs[j])
-        for j in scene.matching.new
-        if j < answered and scene.new_block(j).kind != "image"
-    }
-    twins = {i: bare_digest(scene.mine, inputs[i]) in stands for i in behind}
-    return {i: twin for i, twin in twins.items() if twin or counts[inputs[i]] > 1}
+    counts = Counter(inputs) if behind else {}
+    return frozenset(i for i in behind if counts[inputs[i]] > 1)
 
 
 def _lost_repeats(scene: Scene) -> frozenset[int]:
@@ -63,8 +47,7 @@ def _lost_repeats(scene: Scene) -> frozenset[int]:
     if len(counts) == len(said):
         return frozenset()
     here = frozenset(scene.turn.inputs)
-    lost = {i for i in scene.matching.gone if inputs[i] in here}
-    lost |= {i for i, still in _behind_the_answer(scene).items() if not still}
+    lost = {i for i in scene.matching.gone if inputs[i] in here} | said_anew(scene)
     if not lost:
         return frozenset()
     # The same words beside the same ones are a copy of more than themselves.
