@@ -23,18 +23,8 @@ LEAVES = 400
 
 _STEMS = (
     # English
-    *(
-        "truncated",
-        "truncation",
-        "truncating",
-        "trimmed",
-        "clipped",
-        "cut off",
-        "cut short",
-        "omitted",
-        "elided",
-        "snipped",
-    ),
+    *("truncated", "truncation", "truncating", "trimmed", "clipped", "cut off", "cut short"),
+    *("omitted", "elided", "snipped"),
     *("abridged", "shortened", "not shown", "not displayed", "left out", "too long", "too large"),
     *("left off", "result limited", "results limited", "collapsed", "not included", "not listed"),
     *("limit reached", "limit exceeded", "limit hit", "maximum reached", "maximum exceeded"),
@@ -53,19 +43,7 @@ _STEMS = (
     *("обрез", "усеч", "сокращ", "пропущ", "обріз", "скороч", "περικόπηκε", "κόπηκε", "קוצר"),
     *("נחתך", "اقتطاع", "مقتطع", "اختصار", "छोटा किया"),
     # Chinese, Japanese, Korean, Thai
-    *(
-        "截断",
-        "截斷",
-        "省略",
-        "以下略",
-        "后略",
-        "後略",
-        "中略",
-        "下略",
-        "切り捨て",
-        "切り詰め",
-        "以下省略",
-    ),
+    *("截断", "截斷", "省略", "以下略", "后略", "後略", "中略", "下略", "切り捨て", "切り詰め"),
     *(
         "仅显示",
         "只显示",
@@ -237,9 +215,7 @@ def _alone(text: str) -> Iterator[str]:
         is_line = before.rstrip(" .…")[-1:] in ("", "\n") and after.lstrip(" .…")[:1] in ends
         has_dots = before.rstrip().endswith(("...", "…")) or after.lstrip().startswith(("...", "…"))
         is_counted = _AMOUNT.search(found[0]) is not None and not PAGED.search(found[0])
-        if _is_quoted(text, found):
-            continue
-        if is_line or has_dots or is_counted:
+        if (is_line or has_dots or is_counted) and not _is_quoted(text, found):
             yield found[0]
 
 

@@ -31,46 +31,22 @@ _ERROR_WORDS = frozenset(
 FINE_KEYS = frozenset(("ok", "success", "succeeded", "successful", "issuccess", "status", "code"))
 """Keys by which an envelope says how the call went."""
 _FINE = frozenset(("ok", "success", "succeeded", "successful", "fine", "completed", "200", "0"))
-_STATE_KEYS = (
-    *("status", "state", "outcome", "result", "type"),
-    *("estado", "resultado", "ergebnis", "résultat", "resultat", "esito", "stato", "statut"),
-    *("結果", "结果", "状态", "状態", "결과", "상태"),
-)
 _RESULT_KEYS = ("result", "resultado", "ergebnis", "résultat", "resultat", "esito")
+_STATE_KEYS = (
+    *("status", "state", "outcome", "type", "estado", "stato", "statut"),
+    *("結果", "结果", "状态", "状態", "결과", "상태", *_RESULT_KEYS),
+)
 _FAILED_STATES = frozenset(
     (
         *("error", "errored", "failed", "failure", "fail", "exception", "timeout", "timedout"),
         *("denied", "forbidden", "unauthorized", "unavailable", "aborted", "notfound", "invalid"),
-        *(
-            "nok",
-            "ng",
-            "ko",
-            "失敗",
-            "失败",
-            "실패",
-            "エラー",
-            "错误",
-            "échoué",
-            "fallido",
-            "fehler",
-            "fehlgeschlagen",
-            "erreur",
-            "échec",
-            "fallo",
-            "erro",
-            "fel",
-        ),
+        *("nok", "ng", "ko", "失敗", "失败", "실패", "エラー", "错误", "échoué", "fallido"),
+        *("fehler", "fehlgeschlagen", "erreur", "échec", "fallo", "erro", "fel"),
     )
 )
-_CALL_FAILED = _FAILED_STATES - {
-    "denied",
-    "unavailable",
-    "aborted",
-    "notfound",
-    "invalid",
-    "ko",
-    "ng",
-}
+_CALL_FAILED = _FAILED_STATES.difference(
+    ("denied", "unavailable", "aborted", "notfound", "invalid", "ko", "ng")
+)
 _NOT_OK_KEYS = frozenset(
     (
         *("ok", "success", "succeeded", "successful", "issuccess", "issuccessful"),
@@ -79,17 +55,12 @@ _NOT_OK_KEYS = frozenset(
     )
 )
 _CODE_KEYS = frozenset(("code", "ret", "errcode", "retcode", "resultcode", "statuscode"))
-_MESSAGE_KEYS = frozenset(("message", "msg", "errmsg", "errormsg", "errormessage", "mensaje"))
-_MESSAGE_KEYS |= {
-    "mensagem",
-    "meldung",
-    "nachricht",
-    "messaggio",
-    "消息",
-    "信息",
-    "メッセージ",
-    "메시지",
-}
+_MESSAGE_KEYS = frozenset(
+    (
+        *("message", "msg", "errmsg", "errormsg", "errormessage", "mensaje", "mensagem"),
+        *("meldung", "nachricht", "messaggio", "消息", "信息", "メッセージ", "메시지"),
+    )
+)
 _AMISS = re.compile(
     r"\b(?:in|un|im)(?:valid|known|authori[sz]ed|expected|possible)\b|error|fail|denied|refused"
     r"|reject|missing|expired|exceed|forbidden|not\b|no\b|without|too many|inválid|falta|fehl"
@@ -116,52 +87,20 @@ SAYING = frozenset(
             "details",
             "reason",
         ),
-        *("理由", "原因", "消息", "信息", "説明", "メッセージ", "사유", "이유", "메시지"),
-        *(
-            "grund",
-            "motif",
-            "motivo",
-            "razón",
-            "raison",
-            "ragione",
-            "begründung",
-            "reden",
-            "meldung",
-            "nachricht",
-            "mensaje",
-            "mensagem",
-            "messaggio",
-        ),
+        *("理由", "原因", "説明", "사유", "이유", *_MESSAGE_KEYS),
+        *("grund", "motif", "motivo", "razón", "raison", "ragione", "begründung", "reden"),
         *("errmsg", "errormsg", "errordescription", "faultstring"),
         *("description", "errorcode", "code", "exception", "title", "errortype", "cause", "hint"),
     )
 )
-ENVELOPE = (
-    _ERROR_KEYS
-    | _ERROR_WORDS
-    | _CODE_KEYS
-    | _MESSAGE_KEYS
-    | _NOT_OK_KEYS
-    | _FAILED_KEYS
-    | _EXIT_KEYS
-    | _HTTP_KEYS
-    | SAYING
+ENVELOPE = _ERROR_KEYS.union(
+    *(_ERROR_WORDS, _CODE_KEYS, _NOT_OK_KEYS, _FAILED_KEYS, _EXIT_KEYS, _HTTP_KEYS, SAYING)
 )
 ENVELOPE = ENVELOPE.union(
     _STATE_KEYS,
     (
-        *(
-            "stack",
-            "kind",
-            "apiversion",
-            "tool",
-            "toolname",
-            "function",
-            "method",
-            "requestid",
-            "traceid",
-            "spanid",
-        ),
+        *("stack", "kind", "apiversion", "tool", "toolname", "function", "method"),
+        *("requestid", "traceid", "spanid"),
         *(
             "correlationid",
             "timestamp",
@@ -208,9 +147,9 @@ def field_rule(held: Mapping[str, Any], said: set[str], foreign: set[str]) -> Ru
         return "field"
     if not foreign and _is_numbered(held, said):
         return "field"
-    states = [plain(held[k]) for k in _STATE_KEYS if isinstance(held.get(k), str)]
-    if any(held.get(key) in ("KO", "ko") for key in _RESULT_KEYS):  # a boxer's
-        states.remove("ko")
+    told = [(k, plain(held[k])) for k in _STATE_KEYS if isinstance(held.get(k), str)]
+    # As a result it is a boxer's.
+    states = [state for key, state in told if state != "ko" or key not in _RESULT_KEYS]
     if not foreign and any(_is_code(held[key]) for key in said & {"code", "type", "reason"}):
         return "field"
     if "detail" in said and not foreign and _are_complaints(held["detail"]):
